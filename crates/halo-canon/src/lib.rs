@@ -1,0 +1,22 @@
+//! What text means: strict JSON, canonical bytes, digests and instants.
+//!
+//! Everything that enters HALO as text passes through [`Document::parse`] (P1), and everything that is
+//! digested, compared or handed to an adapter is the canonical value of such a document (P4, RFC 8785).
+//! This crate knows no protocol, no catalog, no clock and no I/O.
+
+mod digest;
+mod document;
+mod error;
+mod number;
+mod parse;
+mod schema;
+mod time;
+mod write;
+
+pub use digest::{Digest, DigestWriter, ParseDigestError};
+pub use document::{Array, Builder, Document, Kind, Node, Object, Value};
+pub use error::{Fault, JsonError};
+pub use number::{MAX_INTEGER, write_number};
+pub use schema::{Schema, SchemaError, Violation};
+pub use time::{Duration, Instant, ParseTimeError};
+pub use write::write_string;

@@ -1,0 +1,11 @@
+//! The catalog language (formats.md §1): YAML text in, a compiled [`Catalog`] or every diagnostic out.
+//!
+//! Knows text, schemas and predicates; knows nothing of responses, phases or the gate, and does no I/O.
+
+pub mod decode;
+pub mod diagnostic;
+pub mod model;
+pub mod yaml;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use model::*;
