@@ -151,6 +151,18 @@ pub enum Milestone {
     Observed,
 }
 
+impl Milestone {
+    /// As the formats write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Retained => "retained",
+            Self::Emitted => "emitted",
+            Self::Dispatched => "dispatched",
+            Self::Observed => "observed",
+        }
+    }
+}
+
 /// A component type.
 #[derive(Debug)]
 pub struct Type {

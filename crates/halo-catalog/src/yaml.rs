@@ -1,9 +1,23 @@
 //! YAML 1.2, core schema, with the place of everything; no anchors, aliases, tags or merge keys; no key twice.
 //!
 //! JSON is YAML here. Scenarios use this too.
+//!
+//! Text that is JSON is read as JSON: YAML knows neither `\/` nor surrogate pairs, and disagrees about tabs. All else
+//! goes the YAML way, whose findings are the better ones for text that is neither.
 
-use crate::Diagnostic;
+mod events;
+mod json;
+mod place;
+mod scalar;
+
+use crate::{Diagnostic, Severity};
 use halo_canon::{Builder, Document, Fault};
+use std::collections::HashMap;
+
+/// Longest text in bytes.
+pub const MAX_TEXT_BYTES: usize = 64 << 20;
+/// Deepest nesting of lists and mappings; the outermost is 1.
+pub const MAX_DEPTH: usize = 128;
 
 /// A node of the file.
 #[derive(Debug, Clone)]
@@ -55,13 +69,40 @@ pub struct Key {
 
 /// Parses one document. `file` is named in diagnostics. Errors: every finding.
 pub fn parse(file: &str, text: &str) -> Result<Yaml, Vec<Diagnostic>> {
-    let _ = (file, text);
-    todo!()
+    let mut findings = Findings::new(file, text);
+    if text.len() > MAX_TEXT_BYTES {
+        findings.error_hint(
+            Mark {
+                line: 1,
+                column: 1,
+                ..Mark::default()
+            },
+            "the file is longer than 64 MiB",
+            "split it",
+        );
+        return Err(findings.sorted());
+    }
+    let tree = if text.trim_start().starts_with(['{', '[']) {
+        match json::read(&mut findings, text) {
+            Ok(tree) => tree,
+            Err(fault) if file.ends_with(".json") => {
+                findings.error(fault.mark, fault.message);
+                None
+            }
+            Err(_) => events::read(&mut findings, text),
+        }
+    } else {
+        events::read(&mut findings, text)
+    };
+    match tree {
+        Some(tree) if !findings.has_errors() => Ok(tree),
+        _ => Err(findings.sorted()),
+    }
 }
 
 impl Yaml {
     /// The value of `key`, of a mapping.
-    pub fn get(&self, key: &str) -> Option<&Yaml> {
+    pub fn get(&self, key: &str) -> Option<&Self> {
         match &self.data {
             Data::Mapping(entries) => entries.iter().find(|(k, _)| k.text == key).map(|(_, v)| v),
             _ => None,
@@ -74,13 +115,151 @@ impl Yaml {
             _ => None,
         }
     }
+    /// What it is, in words for messages: `a number`, `nothing`.
+    pub fn kind(&self) -> &'static str {
+        match &self.data {
+            Data::Null => "nothing",
+            Data::Bool(_) => "a boolean",
+            Data::Number(_) => "a number",
+            Data::String(_) => "text",
+            Data::Sequence(_) => "a list",
+            Data::Mapping(_) => "a mapping",
+        }
+    }
     /// Adds this value to `builder` as JSON. Errors: a number that P1 refuses, with the place of the offending node.
     pub fn build(&self, builder: &mut Builder) -> Result<(), (Mark, Fault)> {
-        let _ = builder;
-        todo!()
+        match &self.data {
+            Data::Null => builder.null(),
+            Data::Bool(value) => builder.bool(*value),
+            Data::Number(literal) => builder
+                .literal(literal)
+                .map_err(|fault| (self.mark, fault))?,
+            Data::String(text) => builder.string(text),
+            Data::Sequence(items) => {
+                builder.begin_array();
+                for item in items {
+                    item.build(builder)?;
+                }
+                builder.end_array();
+            }
+            Data::Mapping(entries) => {
+                builder.begin_object();
+                for (key, value) in entries {
+                    builder.key(&key.text);
+                    value.build(builder)?;
+                }
+                builder.end_object().map_err(|fault| (self.mark, fault))?;
+            }
+        }
+        Ok(())
     }
     /// This value as a JSON document.
     pub fn to_document(&self) -> Result<Document, (Mark, Fault)> {
-        todo!()
+        let mut builder = Builder::new();
+        self.build(&mut builder)?;
+        builder.finish().map_err(|fault| (self.mark, fault))
+    }
+}
+
+/// Reports every key of `entries` that stood there before.
+fn check_duplicates(findings: &mut Findings<'_>, entries: &[(Key, Yaml)]) {
+    let mut first: HashMap<&str, Mark> = HashMap::with_capacity(entries.len());
+    for (key, _) in entries {
+        if let Some(earlier) = first.get(key.text.as_str()) {
+            findings.error_hint(
+                key.mark,
+                format!(
+                    "the key `{}` stands twice: first in line {}, column {}",
+                    key.text, earlier.line, earlier.column
+                ),
+                "a mapping has each key once; remove one of them",
+            );
+        } else {
+            first.insert(&key.text, key.mark);
+        }
+    }
+}
+
+/// Collects what is wrong with one file.
+#[derive(Debug)]
+pub(crate) struct Findings<'t> {
+    file: &'t str,
+    text: &'t str,
+    list: Vec<Diagnostic>,
+}
+
+/// Longest excerpt in a diagnostic, in characters.
+const MAX_EXCERPT: usize = 120;
+
+impl<'t> Findings<'t> {
+    pub(crate) fn new(file: &'t str, text: &'t str) -> Self {
+        Self {
+            file,
+            text,
+            list: Vec::new(),
+        }
+    }
+    /// The text of the file.
+    pub(crate) fn source(&self) -> &'t str {
+        self.text
+    }
+    pub(crate) fn error(&mut self, mark: Mark, message: impl Into<String>) {
+        self.push(Severity::Error, mark, message.into(), None);
+    }
+    pub(crate) fn error_hint(
+        &mut self,
+        mark: Mark,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.push(Severity::Error, mark, message.into(), Some(hint.into()));
+    }
+    pub(crate) fn warning(
+        &mut self,
+        mark: Mark,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.push(Severity::Warning, mark, message.into(), Some(hint.into()));
+    }
+    pub(crate) fn push(
+        &mut self,
+        severity: Severity,
+        mark: Mark,
+        message: String,
+        hint: Option<String>,
+    ) {
+        let text = self.excerpt(mark);
+        self.list.push(Diagnostic {
+            severity,
+            file: self.file.to_owned(),
+            line: mark.line,
+            column: mark.column,
+            text,
+            message,
+            hint,
+        });
+    }
+    pub(crate) fn has_errors(&self) -> bool {
+        self.list.iter().any(|d| d.severity == Severity::Error)
+    }
+    /// All findings in order of their place, each once.
+    pub(crate) fn sorted(mut self) -> Vec<Diagnostic> {
+        self.list.sort_by_key(|d| (d.line, d.column));
+        self.list.dedup();
+        self.list
+    }
+    /// The offending text: a scalar as written, else what is left of the line; never more than one line.
+    fn excerpt(&self, mark: Mark) -> String {
+        let rest = self.text.get(mark.offset..).unwrap_or_default();
+        let whole = match mark.len {
+            0 => rest,
+            len => rest.get(..len).unwrap_or(rest),
+        };
+        let line = whole.lines().next().unwrap_or_default().trim_end();
+        match line.char_indices().nth(MAX_EXCERPT) {
+            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+            None => line.to_owned(),
+        }
     }
 }
