@@ -4,19 +4,26 @@
 //! digested, compared or handed to an adapter is the canonical value of such a document (P4, RFC 8785).
 //! This crate knows no protocol, no catalog, no clock and no I/O.
 
+mod arena;
+mod assemble;
+mod builder;
 mod digest;
-mod document;
 mod error;
 mod number;
 mod parse;
+mod parsed;
 mod schema;
+mod text;
 mod time;
+mod value;
 mod write;
 
+pub use arena::{Document, Node};
+pub use builder::Builder;
 pub use digest::{Digest, DigestWriter, ParseDigestError};
-pub use document::{Array, Builder, Document, Kind, Node, Object, Value};
 pub use error::{Fault, JsonError};
 pub use number::{MAX_INTEGER, write_number};
 pub use schema::{Schema, SchemaError, Violation};
 pub use time::{Duration, Instant, ParseTimeError};
+pub use value::{Array, Kind, Object, Value};
 pub use write::write_string;

@@ -1,10 +1,20 @@
 //! JSON Schema 2020-12 over [`Document`](crate::Document)s, without converting them.
 
+mod representation;
+
+use std::fmt;
+use std::sync::Arc;
+
+use jsonschema::{PatternOptions, ValidationError, Validator};
+
 use crate::Value;
+use representation::{Canon, SchemaNode};
 
 /// A compiled schema. Patterns run in linear time; no reference leaves the schema itself.
-#[derive(Debug, Clone)]
-pub struct Schema {}
+#[derive(Clone)]
+pub struct Schema {
+    validator: Arc<Validator<Canon>>,
+}
 
 /// Why a schema does not compile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,20 +36,97 @@ pub struct Violation {
     pub message: String,
 }
 
+/// Validation recurses where a schema does; a value nested deeper than this is refused rather than the stack risked.
+const MAX_VALUE_DEPTH: u32 = 512;
+/// Compilation recurses too, and its time grows faster than the schema.
+const MAX_SCHEMA_DEPTH: u32 = 64;
+const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+/// A pattern such as `(a{1000}){1000}` is short and compiles to gigabytes.
+const MAX_PATTERN_BYTES: usize = 1024 * 1024;
+/// Messages quote the value they refuse; longer ones leave it out.
+const MAX_MESSAGE: usize = 240;
+
 impl Schema {
     /// Compiles a schema (draft 2020-12 unless it says `$schema`).
     pub fn compile(schema: Value<'_>) -> Result<Self, SchemaError> {
-        let _ = schema;
-        todo!()
+        check_size(schema)?;
+        let validator = jsonschema::options_for::<Canon>()
+            .offline()
+            .with_pattern_options(
+                PatternOptions::regex()
+                    .size_limit(MAX_PATTERN_BYTES)
+                    .dfa_size_limit(MAX_PATTERN_BYTES),
+            )
+            .build(&schema.to_serde())
+            .map_err(|error| SchemaError {
+                pointer: error.instance_path().to_string(),
+                message: message(&error),
+            })?;
+        Ok(Self {
+            validator: Arc::new(validator),
+        })
     }
+
     /// Whether `value` satisfies it. Allocates nothing for the usual keywords.
     pub fn is_valid(&self, value: Value<'_>) -> bool {
-        let _ = value;
-        todo!()
+        !is_too_deep(value) && self.validator.is_valid(SchemaNode::Value(value))
     }
+
     /// The first violation, for messages.
     pub fn explain(&self, value: Value<'_>) -> Option<Violation> {
-        let _ = value;
-        todo!()
+        if is_too_deep(value) {
+            return Some(Violation {
+                pointer: String::new(),
+                message: format!("nested deeper than {MAX_VALUE_DEPTH} levels"),
+            });
+        }
+        let error = self.validator.validate(SchemaNode::Value(value)).err()?;
+        Some(Violation {
+            pointer: error.instance_path().to_string(),
+            message: message(&error),
+        })
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schema").finish_non_exhaustive()
+    }
+}
+
+/// The document's depth is known; only in a document that is too deep itself the value must be looked at.
+fn is_too_deep(value: Value<'_>) -> bool {
+    value.document.depth() > MAX_VALUE_DEPTH && value.depth() > MAX_VALUE_DEPTH
+}
+
+fn check_size(schema: Value<'_>) -> Result<(), SchemaError> {
+    let refuse = |message: String| {
+        Err(SchemaError {
+            pointer: String::new(),
+            message,
+        })
+    };
+    if schema.depth() > MAX_SCHEMA_DEPTH {
+        return refuse(format!(
+            "the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels"
+        ));
+    }
+    if schema.to_canonical().len() > MAX_SCHEMA_BYTES {
+        return refuse(format!(
+            "the schema is longer than {MAX_SCHEMA_BYTES} bytes"
+        ));
+    }
+    Ok(())
+}
+
+fn message(error: &ValidationError<'_>) -> String {
+    let full = error.to_string();
+    if full.len() <= MAX_MESSAGE {
+        return full;
+    }
+    let masked = error.masked().to_string();
+    match masked.char_indices().nth(MAX_MESSAGE) {
+        None => masked,
+        Some((end, _)) => format!("{}…", &masked[..end]),
     }
 }

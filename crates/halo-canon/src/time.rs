@@ -1,6 +1,9 @@
 //! Instants and durations, at nanosecond resolution, without a clock.
 
 use std::fmt;
+use std::str::FromStr;
+
+use crate::parsed::Parsed;
 
 /// A point in time: nanoseconds since 1970-01-01T00:00:00Z, within the years 0000 to 9999.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,83 +21,145 @@ pub struct ParseTimeError(pub String);
 impl Instant {
     /// The first instant.
     pub const MIN: Self = Self(-62_167_219_200_000_000_000);
+
     /// The last instant.
     pub const MAX: Self = Self(253_402_300_799_999_999_999);
+
     /// From nanoseconds since the epoch; saturates at [`Self::MIN`] and [`Self::MAX`].
     pub fn from_nanos(nanos: i128) -> Self {
         Self(nanos.clamp(Self::MIN.0, Self::MAX.0))
     }
+
     /// Nanoseconds since the epoch.
     pub fn nanos(self) -> i128 {
         self.0
     }
+
     /// `self + span`, saturating.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {
         Self::from_nanos(self.0.saturating_add(span.0))
     }
+
     /// `self + span`, or nothing outside the range.
     pub fn checked_plus(self, span: Duration) -> Option<Self> {
         let n = self.0.checked_add(span.0)?;
         (Self::MIN.0..=Self::MAX.0).contains(&n).then_some(Self(n))
     }
+
     /// `self − earlier`.
     pub fn since(self, earlier: Self) -> Duration {
         Duration(self.0 - earlier.0)
     }
-    /// Parses an RFC 3339 date and time with offset.
+
+    /// Parses an RFC 3339 date and time with offset, to the nanosecond. Nothing beyond RFC 3339 is taken: no missing
+    /// seconds or offset, no space for the `T`, no zone name. A leap second counts as the second before it.
     pub fn parse(text: &str) -> Result<Self, ParseTimeError> {
-        let _ = text;
-        todo!()
+        let fields = Fields::read(text).ok_or_else(|| {
+            refuse(text, "is not a date and time with offset as RFC 3339 writes it, such as 2026-01-01T00:00:00Z")
+        })?;
+        if fields.fraction.len() > 9 {
+            return Err(refuse(text, "has more than 9 fraction digits"));
+        }
+        fields.check().map_err(|what| refuse(text, what))?;
+        let nanos = fields.nanos();
+        if (Self::MIN.0..=Self::MAX.0).contains(&nanos) {
+            Ok(Self(nanos))
+        } else {
+            Err(refuse(text, "is outside the years 0000 to 9999 in UTC"))
+        }
     }
 }
 
 impl Duration {
     /// No time.
     pub const ZERO: Self = Self(0);
+
     /// From nanoseconds.
     pub const fn from_nanos(nanos: i128) -> Self {
         Self(nanos)
     }
+
     /// From milliseconds.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis as i128 * 1_000_000)
     }
+
     /// Nanoseconds.
     pub const fn nanos(self) -> i128 {
         self.0
     }
+
     /// Parses a catalog duration: a whole number and `ms`, `s`, `m` or `h`, as `250ms`. Never negative.
     pub fn parse(text: &str) -> Result<Self, ParseTimeError> {
-        let _ = text;
-        todo!()
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let unit = UNITS.iter().find(|(name, _)| *name == unit);
+        let Some((_, nanos)) = unit.filter(|_| digits > 0) else {
+            return Err(refuse(
+                text,
+                "is no duration: a whole number and `ms`, `s`, `m` or `h`, such as `250ms`",
+            ));
+        };
+        let span = number
+            .parse::<i128>()
+            .ok()
+            .and_then(|number| number.checked_mul(*nanos));
+        match span {
+            Some(span) if span <= LONGEST => Ok(Self(span)),
+            _ => Err(refuse(text, "is longer than 100 years")),
+        }
     }
 }
 
 /// RFC 3339 in UTC, with no more fraction digits than needed.
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let _ = f;
-        todo!()
+        let days = self.0.div_euclid(DAY);
+        let of_day = self.0.rem_euclid(DAY);
+        let (year, month, day) = civil(days as i64);
+        let seconds = of_day / SECOND;
+        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+        )?;
+        let fraction = of_day % SECOND;
+        if fraction != 0 {
+            let digits = format!("{fraction:09}");
+            write!(f, ".{}", digits.trim_end_matches('0'))?;
+        }
+        f.write_str("Z")
     }
 }
+
 /// As [`Duration::parse`] reads it where it is a whole number of milliseconds, else with nanoseconds (`5ns`).
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let _ = f;
-        todo!()
+        // No time is no time in any unit; seconds are the plainest.
+        let largest = UNITS
+            .iter()
+            .find(|(_, nanos)| self.0 != 0 && self.0 % nanos == 0);
+        match largest {
+            Some((unit, nanos)) => write!(f, "{}{unit}", self.0 / nanos),
+            None if self.0 == 0 => f.write_str("0s"),
+            None => write!(f, "{}ns", self.0),
+        }
     }
 }
+
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
+
 impl fmt::Debug for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
+
 impl serde::Serialize for Instant {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(self)
@@ -102,18 +167,177 @@ impl serde::Serialize for Instant {
 }
 impl<'de> serde::Deserialize<'de> for Instant {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let _ = d;
-        todo!()
+        d.deserialize_str(Parsed::new("an instant as RFC 3339 writes it"))
     }
 }
+
 impl serde::Serialize for Duration {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(self)
     }
 }
+/// What [`Duration::parse`] reads: a span that is negative or no whole number of milliseconds does not come back.
 impl<'de> serde::Deserialize<'de> for Duration {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let _ = d;
-        todo!()
+        d.deserialize_str(Parsed::new("a duration such as `250ms`"))
     }
+}
+
+impl FromStr for Instant {
+    type Err = ParseTimeError;
+    fn from_str(text: &str) -> Result<Self, ParseTimeError> {
+        Self::parse(text)
+    }
+}
+
+impl FromStr for Duration {
+    type Err = ParseTimeError;
+    fn from_str(text: &str) -> Result<Self, ParseTimeError> {
+        Self::parse(text)
+    }
+}
+
+const SECOND: i128 = 1_000_000_000;
+const DAY: i128 = 86_400 * SECOND;
+
+/// The units of a catalog's durations in nanoseconds, largest first.
+const UNITS: [(&str, i128); 4] = [
+    ("h", 3600 * SECOND),
+    ("m", 60 * SECOND),
+    ("s", SECOND),
+    ("ms", SECOND / 1000),
+];
+
+/// 100 Julian years. Longer ones are mistakes, and sums of what is left stay far from overflow.
+const LONGEST: i128 = 36_525 * DAY;
+
+fn refuse(text: &str, what: &str) -> ParseTimeError {
+    let shown: String = text.chars().take(60).collect();
+    ParseTimeError(format!("`{shown}` {what}"))
+}
+
+/// The parts of an RFC 3339 text.
+struct Fields<'a> {
+    year: i64,
+    month: i64,
+    day: i64,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    /// Digits of the second's fraction.
+    fraction: &'a str,
+    /// Minutes east of UTC, and whether hours and minutes of the offset are in range.
+    offset: i64,
+    offset_in_range: bool,
+}
+
+impl<'a> Fields<'a> {
+    /// Nothing if `text` has another form. Values are not checked.
+    fn read(text: &'a str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let number = |from: usize, to: usize| {
+            bytes.get(from..to)?.iter().try_fold(0_i64, |value, byte| {
+                byte.is_ascii_digit()
+                    .then(|| value * 10 + i64::from(byte - b'0'))
+            })
+        };
+        let separators = [(4, "-"), (7, "-"), (10, "Tt"), (13, ":"), (16, ":")];
+        for (at, allowed) in separators {
+            bytes
+                .get(at)
+                .filter(|byte| allowed.as_bytes().contains(byte))?;
+        }
+        let mut at = 19;
+        let mut fraction = "";
+        if bytes.get(at) == Some(&b'.') {
+            let digits = bytes[at + 1..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit());
+            let end = at + 1 + digits.count();
+            fraction = text.get(at + 1..end).filter(|digits| !digits.is_empty())?;
+            at = end;
+        }
+        let sign = match bytes.get(at..)? {
+            [b'Z' | b'z'] => 0,
+            [b'+', _, _, b':', _, _] => 1,
+            [b'-', _, _, b':', _, _] => -1,
+            _ => return None,
+        };
+        let (hours, minutes) = match sign {
+            0 => (0, 0),
+            _ => (number(at + 1, at + 3)?, number(at + 4, at + 6)?),
+        };
+        Some(Self {
+            year: number(0, 4)?,
+            month: number(5, 7)?,
+            day: number(8, 10)?,
+            hour: number(11, 13)?,
+            minute: number(14, 16)?,
+            second: number(17, 19)?,
+            fraction,
+            offset: sign * (hours * 60 + minutes),
+            offset_in_range: hours < 24 && minutes < 60,
+        })
+    }
+
+    /// Whether each part is in range; else what is not.
+    fn check(&self) -> Result<(), &'static str> {
+        let leap = self.year % 4 == 0 && (self.year % 100 != 0 || self.year % 400 == 0);
+        let days = match self.month {
+            2 => 28 + i64::from(leap),
+            4 | 6 | 9 | 11 => 30,
+            1..=12 => 31,
+            _ => return Err("has no month of the year"),
+        };
+        if !(1..=days).contains(&self.day) {
+            return Err("has no day of that month");
+        }
+        if self.hour > 23 || self.minute > 59 || self.second > 60 {
+            return Err("has no time of the day");
+        }
+        if !self.offset_in_range {
+            return Err("has an offset beyond 23:59");
+        }
+        Ok(())
+    }
+
+    /// Nanoseconds since the epoch, of parts in range with at most 9 fraction digits.
+    fn nanos(&self) -> i128 {
+        let days = days_since_epoch(self.year, self.month, self.day);
+        let minutes = self.hour * 60 + self.minute - self.offset;
+        let seconds = days * 86_400 + minutes * 60 + self.second.min(59);
+        let digits = self.fraction.bytes().chain(std::iter::repeat(b'0')).take(9);
+        let fraction = digits.fold(0, |value, digit| value * 10 + i128::from(digit - b'0'));
+        i128::from(seconds) * SECOND + fraction
+    }
+}
+
+/// Days from 1970-01-01 to a date of the proleptic Gregorian calendar.
+///
+/// Years are counted from March here, so that the leap day comes last and a month's first day is a linear function of
+/// the month; 400 years have 146,097 days.
+fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - EPOCH
+}
+
+/// Days from 0000-03-01 to 1970-01-01.
+const EPOCH: i64 = 719_468;
+
+/// Year, month and day: the inverse of [`days_since_epoch`].
+fn civil(days: i64) -> (i64, i64, i64) {
+    let era = (days + EPOCH).div_euclid(146_097);
+    let day_of_era = (days + EPOCH).rem_euclid(146_097);
+    let leap_days = day_of_era / 1460 - day_of_era / 36_524 + day_of_era / 146_096;
+    let year_of_era = (day_of_era - leap_days) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = (shifted + 2) % 12 + 1;
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    (year, month, day)
 }

@@ -1,0 +1,101 @@
+//! Where a document's values live.
+
+use std::fmt;
+
+use crate::{JsonError, Value, parse};
+
+/// One JSON value and everything under it, immutable, in one arena.
+///
+/// Members stand in canonical order (UTF-16 code units, RFC 8785), numbers are IEEE doubles, so two documents are
+/// equal exactly when their canonical bytes are. No operation recurses: a document may be as deep as memory allows.
+#[derive(Clone)]
+pub struct Document {
+    /// The source text, followed by those strings whose source was escaped, unescaped.
+    pub(crate) text: String,
+    /// Children stand next to each other and before their parent, so the root is the last cell.
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) depth: u32,
+}
+
+/// The place of a value in its [`Document`]; only meaningful together with that document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Node(pub(crate) u32);
+
+/// One value in the arena.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Cell {
+    Null,
+    Bool(bool),
+    /// Finite and never `-0`.
+    Number(f64),
+    /// A slice of the document's text. `plain`: it needs no escaping, and quotes stand around it in the text.
+    String {
+        plain: bool,
+        offset: u32,
+        len: u32,
+    },
+    /// `len` cells from `start`.
+    Array {
+        start: u32,
+        len: u32,
+    },
+    /// `len` pairs of key and value from `start`, in canonical order.
+    Object {
+        start: u32,
+        len: u32,
+    },
+}
+
+// Parsing is bound by memory traffic: a wider cell would be felt.
+const _: () = assert!(size_of::<Cell>() == 16);
+
+impl Document {
+    /// Parses exactly one RFC 8259 value, as P1 demands. `max_depth` counts objects and arrays; the outermost is 1.
+    pub fn parse(text: &[u8], max_depth: u32) -> Result<Self, JsonError> {
+        parse::parse(text, max_depth)
+    }
+
+    /// The outermost value.
+    pub fn root(&self) -> Value<'_> {
+        self.at(Node((self.cells.len() as u32).saturating_sub(1)))
+    }
+
+    /// The value at `node`, which must come from this document. `null` for a node of another document that is out of range.
+    pub fn at(&self, node: Node) -> Value<'_> {
+        Value {
+            document: self,
+            node,
+        }
+    }
+
+    /// How deep objects and arrays are nested; 0 for a document that is a single scalar.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    pub(crate) fn cell(&self, index: u32) -> Cell {
+        self.cells
+            .get(index as usize)
+            .copied()
+            .unwrap_or(Cell::Null)
+    }
+
+    /// The text of a string cell. Every such slice was cut at ASCII quotes or appended whole.
+    pub(crate) fn slice(&self, offset: u32, len: u32) -> &str {
+        &self.text[offset as usize..offset as usize + len as usize]
+    }
+}
+
+/// Equality of canonical values.
+impl PartialEq for Document {
+    fn eq(&self, other: &Self) -> bool {
+        self.root() == other.root()
+    }
+}
+
+/// The canonical text.
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.root(), f)
+    }
+}

@@ -1,0 +1,357 @@
+//! Reading a document.
+
+use std::fmt;
+
+use crate::arena::Cell;
+use crate::assemble::canonical_order;
+use crate::{Builder, Document, Node, write};
+
+/// A value in a [`Document`].
+#[derive(Clone, Copy)]
+pub struct Value<'a> {
+    pub(crate) document: &'a Document,
+    pub(crate) node: Node,
+}
+
+/// What a [`Value`] is.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind<'a> {
+    /// `null`
+    Null,
+    /// `true`, `false`
+    Bool(bool),
+    /// Any number: a finite double.
+    Number(f64),
+    /// A string, unescaped.
+    String(&'a str),
+    /// An array.
+    Array(Array<'a>),
+    /// An object.
+    Object(Object<'a>),
+}
+
+/// The elements of an array value.
+#[derive(Debug, Clone, Copy)]
+pub struct Array<'a> {
+    document: &'a Document,
+    start: u32,
+    len: u32,
+}
+
+/// The members of an object value, in canonical order.
+#[derive(Debug, Clone, Copy)]
+pub struct Object<'a> {
+    document: &'a Document,
+    start: u32,
+    len: u32,
+}
+
+impl<'a> Value<'a> {
+    /// Its place, to be kept beside the document.
+    pub fn node(self) -> Node {
+        self.node
+    }
+
+    /// What it is.
+    pub fn kind(self) -> Kind<'a> {
+        let document = self.document;
+        match self.cell() {
+            Cell::Null => Kind::Null,
+            Cell::Bool(value) => Kind::Bool(value),
+            Cell::Number(value) => Kind::Number(value),
+            Cell::String { offset, len, .. } => Kind::String(document.slice(offset, len)),
+            Cell::Array { start, len } => Kind::Array(Array {
+                document,
+                start,
+                len,
+            }),
+            Cell::Object { start, len } => Kind::Object(Object {
+                document,
+                start,
+                len,
+            }),
+        }
+    }
+
+    /// The string, if it is one.
+    pub fn as_str(self) -> Option<&'a str> {
+        match self.kind() {
+            Kind::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is one.
+    pub fn as_f64(self) -> Option<f64> {
+        match self.cell() {
+            Cell::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The boolean, if it is one.
+    pub fn as_bool(self) -> Option<bool> {
+        match self.cell() {
+            Cell::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The array, if it is one.
+    pub fn as_array(self) -> Option<Array<'a>> {
+        match self.kind() {
+            Kind::Array(array) => Some(array),
+            _ => None,
+        }
+    }
+
+    /// The object, if it is one.
+    pub fn as_object(self) -> Option<Object<'a>> {
+        match self.kind() {
+            Kind::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(self) -> bool {
+        matches!(self.cell(), Cell::Null)
+    }
+
+    /// The member `key` of an object; nothing for anything else.
+    pub fn get(self, key: &str) -> Option<Self> {
+        self.as_object()?.get(key)
+    }
+
+    /// The element `index` of an array; nothing for anything else.
+    pub fn element(self, index: usize) -> Option<Self> {
+        self.as_array()?.get(index)
+    }
+
+    /// How deep objects and arrays are nested in it: 0 for a scalar, 1 for `[]`. Looks at everything below it.
+    pub fn depth(self) -> u32 {
+        let mut deepest = 0;
+        let mut left = vec![(self.cell(), 1)];
+        while let Some((cell, depth)) = left.pop() {
+            let Some(children) = children(cell) else {
+                continue;
+            };
+            deepest = deepest.max(depth);
+            let below = children.map(|index| (self.document.cell(index), depth + 1));
+            left.extend(below.filter(|(cell, _)| children_count(*cell).is_some()));
+        }
+        deepest
+    }
+
+    /// Appends the canonical form (RFC 8785).
+    pub fn write_canonical(self, out: &mut Vec<u8>) {
+        write::write_value(self.document, self.cell(), out);
+    }
+
+    /// The canonical form as text.
+    pub fn to_canonical(self) -> String {
+        let mut out = Vec::new();
+        self.write_canonical(&mut out);
+        // Never lossy: the writer puts together whole strings and ASCII.
+        String::from_utf8(out)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    }
+
+    /// A document of its own with the same canonical value.
+    pub fn to_document(self) -> Document {
+        let mut builder = Builder::new();
+        builder.value(self);
+        // A part of a document is one complete value and no longer than the whole.
+        builder.finish().unwrap_or_else(|_| self.document.clone())
+    }
+
+    /// The value for libraries that speak serde_json.
+    ///
+    /// The result is dropped recursively, as all of serde_json's values are: not for values nested thousands deep.
+    pub fn to_serde(self) -> serde_json::Value {
+        match self.kind() {
+            Kind::Null => serde_json::Value::Null,
+            Kind::Bool(value) => value.into(),
+            Kind::Number(value) => serde_number(value).into(),
+            Kind::String(text) => text.into(),
+            Kind::Array(array) => array.iter().map(Self::to_serde).collect(),
+            Kind::Object(object) => object
+                .iter()
+                .map(|(key, value)| (key.to_owned(), value.to_serde()))
+                .collect(),
+        }
+    }
+
+    pub(crate) fn cell(self) -> Cell {
+        self.document.cell(self.node.0)
+    }
+}
+
+/// A double as serde_json's number: an integer where it is one, for that crate tells `1` from `1.0`.
+pub(crate) fn serde_number(value: f64) -> serde_json::Number {
+    if value.fract() == 0.0 && value.abs() <= crate::MAX_INTEGER {
+        (value as i64).into()
+    } else {
+        // Nothing but a finite number is stored.
+        serde_json::Number::from_f64(value).unwrap_or_else(|| 0.into())
+    }
+}
+
+/// The cells below a container, keys included.
+pub(crate) fn children(cell: Cell) -> Option<std::ops::Range<u32>> {
+    match cell {
+        Cell::Array { start, .. } | Cell::Object { start, .. } => {
+            Some(start..start + children_count(cell)?)
+        }
+        _ => None,
+    }
+}
+
+fn children_count(cell: Cell) -> Option<u32> {
+    match cell {
+        Cell::Array { len, .. } => Some(len),
+        Cell::Object { len, .. } => Some(2 * len),
+        _ => None,
+    }
+}
+
+/// Equality of canonical values, also across documents.
+impl PartialEq for Value<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let (left, right) = (self.document, other.document);
+        let mut rest = Vec::new();
+        let mut pair = Some((self.cell(), other.cell()));
+        while let Some((a, b)) = pair {
+            if !same_but_children(left, a, right, b) {
+                return false;
+            }
+            if let (Some(a), Some(b)) = (children(a), children(b)) {
+                rest.extend(a.zip(b));
+            }
+            pair = rest.pop().map(|(a, b)| (left.cell(a), right.cell(b)));
+        }
+        true
+    }
+}
+
+/// Whether two cells are equal as far as can be said without looking below them.
+fn same_but_children(left: &Document, a: Cell, right: &Document, b: Cell) -> bool {
+    match (a, b) {
+        (Cell::Null, Cell::Null) => true,
+        (Cell::Bool(a), Cell::Bool(b)) => a == b,
+        (Cell::Number(a), Cell::Number(b)) => a == b,
+        (
+            Cell::String {
+                offset: a, len: m, ..
+            },
+            Cell::String {
+                offset: b, len: n, ..
+            },
+        ) => m == n && left.slice(a, m) == right.slice(b, n),
+        (Cell::Array { len: m, .. }, Cell::Array { len: n, .. })
+        | (Cell::Object { len: m, .. }, Cell::Object { len: n, .. }) => m == n,
+        _ => false,
+    }
+}
+
+/// The canonical text.
+impl fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_canonical())
+    }
+}
+
+/// The canonical text.
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_canonical())
+    }
+}
+
+impl<'a> Array<'a> {
+    /// Number of elements.
+    pub fn len(self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The element at `index`.
+    pub fn get(self, index: usize) -> Option<Value<'a>> {
+        let index = u32::try_from(index).ok().filter(|i| *i < self.len)?;
+        Some(self.document.at(Node(self.start + index)))
+    }
+
+    /// The elements in order.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = Value<'a>> + Clone {
+        let document = self.document;
+        (self.start..self.start + self.len).map(move |index| document.at(Node(index)))
+    }
+}
+
+/// Up to this many members a scan beats the binary search: most keys differ in length.
+const SCANNED: u32 = 8;
+
+impl<'a> Object<'a> {
+    /// Number of members.
+    pub fn len(self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The member `key`.
+    pub fn get(self, key: &str) -> Option<Value<'a>> {
+        let found = if self.len <= SCANNED {
+            (0..self.len).find(|index| self.key(*index) == key.as_bytes())
+        } else {
+            self.search(key.as_bytes())
+        };
+        found.map(|index| self.pair(index).1)
+    }
+
+    /// The members in canonical order.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = (&'a str, Value<'a>)> + Clone {
+        (0..self.len).map(move |index| self.pair(index))
+    }
+
+    /// The member at `index` of the canonical order.
+    pub(crate) fn member(self, index: u32) -> Option<(&'a str, Value<'a>)> {
+        (index < self.len).then(|| self.pair(index))
+    }
+
+    fn pair(self, index: u32) -> (&'a str, Value<'a>) {
+        let key = self.start + 2 * index;
+        // Every key is a string.
+        let name = self.document.at(Node(key)).as_str().unwrap_or_default();
+        (name, self.document.at(Node(key + 1)))
+    }
+
+    fn key(self, index: u32) -> &'a [u8] {
+        match self.document.cell(self.start + 2 * index) {
+            Cell::String { offset, len, .. } => {
+                &self.document.text.as_bytes()[offset as usize..offset as usize + len as usize]
+            }
+            _ => &[],
+        }
+    }
+
+    fn search(self, key: &[u8]) -> Option<u32> {
+        let (mut low, mut high) = (0, self.len);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match canonical_order(self.key(middle), key) {
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+}
