@@ -1,1 +1,43 @@
-//! The protocol.
+//! The HALO protocol (rules P1–P29) as a pure library: inputs in, effects out.
+//!
+//! No I/O, no clock, no async, no randomness of its own: time and a seed are given, and the same inputs give the same
+//! outcome (I8). A driver (the scenario runner, the durable runtime) feeds [`Input`]s to an [`Engine`] and carries out
+//! the [`Effect`]s. What leaves needs a permit that only the gate can make: [`DispatchPermit`], [`EmitPermit`].
+//!
+//! Where to find a rule: P1 [`envelope`], P2 [`wellformed`], P4 [`identity`], P5–P7 [`support`], P8 [`state`],
+//! P9 [`closure`] and [`graph`], P11 [`phase`], P13–P17 [`gate`], P14/P27 [`ledger`], P19–P21 [`obligation`],
+//! P10, P12, P18, P22–P29 in [`engine`].
+
+mod closure;
+mod component;
+mod effect;
+mod engine;
+mod envelope;
+mod gate;
+mod graph;
+mod identity;
+mod input;
+mod ledger;
+mod obligation;
+mod phase;
+mod reason;
+mod response;
+mod state;
+mod support;
+mod token;
+mod view;
+mod wellformed;
+
+pub use closure::{RetainedSet, greatest};
+pub use effect::{Effect, Record};
+pub use engine::{Engine, Handled, Options};
+pub use envelope::Submission;
+pub use gate::{Armed, DispatchPermit, EmitPermit};
+pub use graph::{GraphEdge, ResponseGraph};
+pub use identity::{Witness, component_digest};
+pub use input::{Input, Milestone, Outcome, RawText, Reply, Settlement, Voice};
+pub use obligation::{ObligationId, ObligationState};
+pub use phase::{ComponentRef, Phase};
+pub use reason::{Answer, Reason, ReasonCode, Refusal, RefusalCode};
+pub use token::{Presented, Seed};
+pub use view::{ComponentView, ObligationView, RecordView, ResponseView};

@@ -1,0 +1,321 @@
+//! Admission of a group of proposed instances: a whole response, candidates, a next window, or after a restart.
+
+use super::{Engine, Timer, fall::Fall};
+use crate::{
+    closure::{RetainedSet, greatest},
+    component::{HeldToken, SlotList, TokenState},
+    gate,
+    graph::GraphEdge,
+    identity::Witness,
+    phase::{ComponentRef, Phase},
+    state::{Keys, NO_SLOT},
+    support::{self, DigestText, Failure},
+};
+use halo_canon::Instant;
+use halo_catalog::Temporal;
+use std::cmp::Reverse;
+
+/// What the names in an instance's checks refer to.
+struct Resolved {
+    slots: SlotList,
+    /// Slots to be made: position, source, key.
+    missing: Vec<(usize, u32, Option<Box<str>>)>,
+    once_key: Option<Box<str>>,
+}
+
+/// What admission gives an instance that it retains.
+struct Authority {
+    bound: Vec<crate::state::BoundValue>,
+    witness: Option<Witness>,
+    adapter: Option<u32>,
+    seen: Option<Box<[Instant]>>,
+    deadline: Option<Instant>,
+    footprint: usize,
+    reads_clock: bool,
+    watches_key: bool,
+}
+
+impl Engine {
+    /// Judges the proposed instances at `group` (in response order) and retains the greatest closed set among them
+    /// (P5, P9, P12, P14).
+    pub(super) fn admit(&mut self, response: u32, group: &[u32]) {
+        let at = |position: &u32| ComponentRef { response, position: *position };
+        for position in group {
+            self.resolve(at(position));
+        }
+        let judged: Vec<Vec<Failure>> = group.iter().map(|position| self.judge_support(at(position))).collect();
+        let well_formed = |position: &u32| self.component(at(position)).is_some_and(|component| !component.malformed);
+        let supported: Vec<bool> =
+            group.iter().zip(&judged).map(|(position, failures)| failures.is_empty() && well_formed(position)).collect();
+        self.watch_ancestors(response, group);
+        let retained = self.closure(response, group, &supported);
+        self.retain(response, group, &retained);
+        self.withhold(response, group, judged, &retained);
+        for position in group.iter().filter(|position| retained.contains(**position)) {
+            self.enter_first_phase(at(position));
+        }
+    }
+
+    fn closure(&self, response: u32, group: &[u32], supported: &[bool]) -> RetainedSet {
+        let graph = &self.responses[response as usize].graph;
+        greatest(graph, group, supported, |edge| self.edge_holds(response, edge))
+    }
+
+    /// Whether an edge's parent is in `A*` for its child: the parent that the child was admitted with, live, or left
+    /// with its current support where that still matters (P9).
+    pub(super) fn edge_holds(&self, response: u32, edge: &GraphEdge) -> bool {
+        let Some(parent) = self.component(ComponentRef { response, position: edge.parent }) else { return false };
+        if parent.version != edge.version {
+            return false;
+        }
+        parent.phase.is_live() || (parent.phase.has_left() && (edge.until_left || parent.monitored))
+    }
+
+    /// Finds the slots of an instance's records, and its `once` key.
+    fn resolve(&mut self, at: ComponentRef) {
+        let now = self.now;
+        if let Some(component) = self.component_mut(at) {
+            component.admitted_at = now;
+        }
+        let Some(Resolved { mut slots, missing, once_key }) = self.find_slots(at) else { return };
+        for (index, source, key) in missing {
+            if let Some(slot) = slots.get_mut(index) {
+                *slot = self.state.slot(source, key.as_deref());
+            }
+        }
+        if let Some(component) = self.component_mut(at) {
+            component.slots = slots;
+            component.once_key = once_key;
+        }
+    }
+
+    /// The slots that exist, and the names of those to be made.
+    fn find_slots(&self, at: ComponentRef) -> Option<Resolved> {
+        let instance = self.instance(at).filter(|instance| !instance.component.malformed)?;
+        if instance.type_.records.is_empty() && instance.type_.once.is_none() {
+            return None;
+        }
+        let digest = DigestText::of(&instance);
+        let keys = instance.keys(digest.as_str())?;
+        let sources = &self.installed(instance.component.catalog).sources;
+        let (mut slots, mut missing) = (SlotList::new(), Vec::new());
+        for (index, record) in instance.type_.records.iter().enumerate() {
+            let source = sources.get(usize::from(record.source)).copied().unwrap_or(u32::MAX);
+            let key = record.index.as_ref().map(|index| keys.text(index));
+            let found = match key {
+                Some(None) => None,
+                key => {
+                    let key = key.flatten();
+                    let found = self.state.find(source, key);
+                    if found.is_none() {
+                        missing.push((index, source, key.map(Box::from)));
+                    }
+                    found
+                }
+            };
+            slots.push(found.unwrap_or(NO_SLOT));
+        }
+        let once_key = support::once_key(&instance, &self.world());
+        Some(Resolved { slots, missing, once_key })
+    }
+
+    fn judge_support(&self, at: ComponentRef) -> Vec<Failure> {
+        match self.instance(at) {
+            Some(instance) if !instance.component.malformed => support::failures(&instance, &self.world(), true),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Brings the watched set up to date for parents that left and that nobody waited for until now: those whose
+    /// support and ancestors hold count again (P9).
+    pub(super) fn watch_ancestors(&mut self, response: u32, group: &[u32]) {
+        let mut order: Vec<u32> = Vec::new();
+        let mut stack: Vec<(u32, bool)> = Vec::new();
+        let unwatched_parents = |engine: &Self, node: u32| -> Vec<u32> {
+            let graph = &engine.responses[response as usize].graph;
+            let asks = |edge: &&GraphEdge| {
+                let parent = engine.component(ComponentRef { response, position: edge.parent });
+                !edge.until_left && parent.is_some_and(|parent| parent.phase.has_left() && !parent.monitored)
+            };
+            graph.prerequisites(node).iter().filter(asks).map(|edge| edge.parent).collect()
+        };
+        for position in group {
+            stack.extend(unwatched_parents(self, *position).into_iter().map(|parent| (parent, false)));
+        }
+        let mut seen = std::collections::HashSet::new();
+        while let Some((node, expanded)) = stack.pop() {
+            if expanded {
+                order.push(node);
+            } else if seen.insert(node) {
+                stack.push((node, true));
+                stack.extend(unwatched_parents(self, node).into_iter().map(|parent| (parent, false)));
+            }
+        }
+        for position in order {
+            self.watch_if_member(ComponentRef { response, position });
+        }
+    }
+
+    /// Watches an instance that left, if it is in `A*` now.
+    pub(super) fn watch_if_member(&mut self, at: ComponentRef) {
+        let Some(instance) = self.instance(at) else { return };
+        let (world, response) = (self.world(), at.response);
+        let member = support::failures(&instance, &world, false).is_empty()
+            && self.responses[response as usize]
+                .graph
+                .prerequisites(at.position)
+                .iter()
+                .all(|edge| self.edge_holds(response, edge));
+        if !member {
+            return;
+        }
+        let deadline = support::deadline(&instance, &world, false);
+        let (footprint, reads_clock) = (usize::from(instance.type_.footprint), instance.type_.reads_clock);
+        if let Some(component) = self.component_mut(at) {
+            component.monitored = true;
+        }
+        self.subscribe(at, footprint, reads_clock, deadline);
+    }
+
+    pub(super) fn subscribe(&mut self, at: ComponentRef, footprint: usize, reads_clock: bool, deadline: Option<Instant>) {
+        let (responses, state) = (&self.responses, &mut self.state);
+        if let Some(component) =
+            responses.get(at.response as usize).and_then(|response| response.components.get(at.position as usize))
+        {
+            state.subscribe(at, &component.slots, footprint);
+        }
+        if reads_clock {
+            self.clock_readers.insert(at);
+        }
+        self.set_timer(at, deadline);
+    }
+
+    /// Takes an instance that is not watched any more off every list.
+    pub(super) fn unsubscribe(&mut self, at: ComponentRef) {
+        let Some(instance) = self.instance(at) else { return };
+        let (footprint, reads_clock) = (usize::from(instance.type_.footprint), instance.type_.reads_clock);
+        let (responses, state) = (&self.responses, &mut self.state);
+        let find = |at: ComponentRef| {
+            responses.get(at.response as usize).and_then(|response| response.components.get(at.position as usize))
+        };
+        if let Some(component) = find(at) {
+            let still = |reader: ComponentRef| find(reader).is_some_and(crate::component::Component::is_watched);
+            state.unsubscribe(&component.slots, footprint, still);
+        }
+        if reads_clock {
+            self.clock_readers.remove(&at);
+        }
+    }
+
+    /// Sees to it that time reconsiders `at` by `deadline`. An earlier entry serves as well: it sets the next one.
+    pub(super) fn set_timer(&mut self, at: ComponentRef, deadline: Option<Instant>) {
+        let Some(deadline) = deadline else { return };
+        let Some(component) = self.component_mut(at) else { return };
+        if component.timer.is_some_and(|timer| timer <= deadline) {
+            return;
+        }
+        component.timer = Some(deadline);
+        self.timers.push(Reverse((deadline, Timer::Component(at))));
+    }
+
+    /// Gives every retained instance its witness, sequence, binding and token: given sequences first, the others in
+    /// response order (P14).
+    fn retain(&mut self, response: u32, group: &[u32], retained: &RetainedSet) {
+        for position in group.iter().filter(|position| retained.contains(**position)) {
+            let at = ComponentRef { response, position: *position };
+            let given = self.component(at).and_then(|component| component.given_sequence);
+            let adapter = self.instance(at).and_then(|instance| instance.adapter);
+            if let (Some(sequence), Some(adapter)) = (given, adapter) {
+                self.ledger.take(adapter, sequence);
+            }
+        }
+        for position in group.iter().filter(|position| retained.contains(**position)) {
+            self.authorize(ComponentRef { response, position: *position });
+        }
+    }
+
+    pub(super) fn authorize(&mut self, at: ComponentRef) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let Some(authority) = self.authority(at, &mut buffer) else {
+            self.buffer = buffer;
+            return;
+        };
+        let given = self.component(at).and_then(|component| component.given_sequence);
+        let sequence = authority.adapter.map(|adapter| given.unwrap_or_else(|| self.ledger.next(adapter)));
+        let token = authority.adapter.map(|_| HeldToken { token: self.mint.mint(), state: TokenState::Live });
+        if let Some(component) = self.component_mut(at) {
+            component.bound = authority.bound;
+            component.seen = authority.seen;
+            component.binding =
+                authority.witness.zip(sequence).map(|(witness, sequence)| witness.binding(sequence, &mut buffer));
+            component.sequence = sequence;
+            component.token = token;
+        }
+        self.buffer = buffer;
+        self.subscribe(at, authority.footprint, authority.reads_clock, authority.deadline);
+        if authority.watches_key
+            && let (Some(adapter), Some(key)) =
+                (authority.adapter, self.component(at).and_then(|component| component.once_key.clone()))
+        {
+            self.ledger.watch_key(adapter, &key, at);
+        }
+    }
+
+    fn authority(&self, at: ComponentRef, buffer: &mut Vec<u8>) -> Option<Authority> {
+        let instance = self.instance(at)?;
+        let world = self.world();
+        let component = instance.component;
+        let installed = self.installed(component.catalog);
+        let digest = DigestText::of(&instance);
+        let keys: Keys<'_> = instance.keys(digest.as_str())?;
+        // A non-action has no witness: what it says was checked, and it asks for nothing (P13, P16).
+        let bound = if instance.adapter.is_some() { gate::read_bounds(&instance, &world, &keys) } else { Vec::new() };
+        let witness = match (instance.adapter, component.digest) {
+            (Some(_), Some(digest)) => {
+                let certificate = component.certificate.as_ref().map(|certificate| &certificate.digest);
+                let order = installed.text.bound_order(component.type_?);
+                Some(Witness::of(&digest, &bound, order, certificate, &installed.text, buffer))
+            }
+            _ => None,
+        };
+        let rolling = matches!(instance.type_.temporal, Temporal::Rolling { .. });
+        let seen = rolling.then(|| {
+            let observed = |slot| instance.record(&self.state, slot).map_or(Instant::MIN, |record| record.observed_at);
+            instance.type_.fresh.iter().map(|limit| observed(limit.slot)).collect()
+        });
+        Some(Authority {
+            bound,
+            witness,
+            adapter: instance.adapter,
+            seen,
+            deadline: support::deadline(&instance, &world, true),
+            footprint: usize::from(instance.type_.footprint),
+            reads_clock: instance.type_.reads_clock,
+            watches_key: component.once_key.is_some(),
+        })
+    }
+
+    /// Not in `A*` at admission: withheld (P12).
+    fn withhold(&mut self, response: u32, group: &[u32], judged: Vec<Vec<Failure>>, retained: &RetainedSet) {
+        let mut falls = Vec::new();
+        for (position, failures) in group.iter().zip(judged) {
+            if retained.contains(*position) {
+                continue;
+            }
+            let at = ComponentRef { response, position: *position };
+            falls.push(match self.component(at) {
+                Some(component) if component.malformed => Fall::malformed(at, component.reasons.clone()),
+                _ => self.fall_of_failures(at, failures),
+            });
+        }
+        if !falls.is_empty() {
+            self.fall(falls, Vec::new());
+        }
+    }
+
+    fn enter_first_phase(&mut self, at: ComponentRef) {
+        let phase = if self.readiness(at).is_ok() { Phase::Retained } else { Phase::Pending };
+        self.set_phase(at, phase);
+        self.record_phase(at, Phase::Proposed);
+    }
+}

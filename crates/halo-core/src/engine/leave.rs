@@ -1,0 +1,455 @@
+//! The gate (P15, P16) and the paths (P13): the only ways out.
+
+use super::{Engine, fall::{Fall, Recovery}};
+use crate::{
+    component::{Component, TokenState, UnderWay},
+    effect::{Effect, Record},
+    gate::{self, Armed, DispatchPermit, EmitPermit, EmitText, NotReady, PermitText},
+    identity::ComponentText,
+    input::{Outcome, RawText},
+    ledger::Hold,
+    phase::{ComponentRef, Phase},
+    reason::{Answer, Reason, ReasonCode},
+    state::{SlotIx, Unsettled},
+    support::{self, Instance},
+    token::Presented,
+};
+use halo_canon::{Digest, Document, Instant};
+use halo_catalog::{Effect as Leaves, Temporal};
+
+/// What a caller presents at the gate.
+pub(super) struct Asked<'a> {
+    pub(super) payload: Option<&'a RawText>,
+    pub(super) token: Option<&'a Presented>,
+    pub(super) sequence: Option<u64>,
+}
+
+/// What a look at an instance gives.
+enum Verdict {
+    Authorized,
+    NotReady(NotReady),
+    /// It ends, and this is the answer.
+    Ends(Answer, Fall),
+}
+
+impl Engine {
+    /// P16, up to the decision before the token is spent.
+    pub(super) fn ask(&mut self, response: &str, component: &str, asked: &Asked<'_>) -> Answer {
+        let at = self.find(response, component);
+        let answer = match at {
+            None => Answer::NoSuchInstance,
+            Some(at) => match self.attempt(at, asked) {
+                Err(answer) => answer,
+                Ok(()) => self.decide(at),
+            },
+        };
+        self.record(Record::Answered { component: at, answer });
+        answer
+    }
+
+    /// The attempt itself: refusals here change nothing for the genuine instance.
+    fn attempt(&self, at: ComponentRef, asked: &Asked<'_>) -> Result<(), Answer> {
+        let Some(instance) = self.instance(at).filter(|instance| instance.type_.is_action()) else {
+            return Err(Answer::NoSuchInstance);
+        };
+        let component = instance.component;
+        if let Some(payload) = asked.payload
+            && self.digest_with(component, &payload.0) != component.digest
+        {
+            return Err(Answer::BindingMismatch);
+        }
+        if let Some(token) = asked.token {
+            token_state(component, token)?;
+        }
+        if let (Some(sequence), Some(adapter)) = (asked.sequence, instance.adapter)
+            && component.sequence != Some(sequence)
+        {
+            let used = self.ledger.is_used(adapter, sequence);
+            return Err(if used { Answer::SequenceUsed } else { Answer::BindingMismatch });
+        }
+        match component.phase {
+            phase if phase.has_left() || phase == Phase::Failed => Err(Answer::AlreadyLeft),
+            phase if !phase.is_live() => Err(Answer::NotRetained),
+            _ if component.under_way != UnderWay::Idle => Err(Answer::AlreadyLeft),
+            _ => Ok(()),
+        }
+    }
+
+    /// `d_e` of the newest component of an id with another payload; nothing where that is no JSON.
+    fn digest_with(&self, component: &Component, payload: &[u8]) -> Option<Digest> {
+        let depth = self.installed(component.catalog).catalog.limits.depth;
+        let payload = Document::parse(payload, depth).ok()?;
+        let (id, type_name) = (component.id?, component.type_name?);
+        let parts = ComponentText {
+            id: component.document.at(id),
+            type_name: component.document.at(type_name),
+            payload: payload.root(),
+        };
+        Some(parts.digest(&component.document, &component.references(), &mut Vec::new()).0)
+    }
+
+    /// One look at everything that eq. 8 asks for.
+    fn verdict(&self, at: ComponentRef) -> Verdict {
+        let world = self.world();
+        let (Some(instance), Some(response)) = (self.instance(at), self.responses.get(at.response as usize)) else {
+            return Verdict::NotReady(NotReady::Prerequisite);
+        };
+        let failures = support::failures(&instance, &world, true);
+        if !failures.is_empty() {
+            return Verdict::Ends(Answer::Unsupported, self.fall_of_failures(at, failures));
+        }
+        if !response.graph.prerequisites(at.position).iter().all(|edge| self.edge_holds(at.response, edge)) {
+            let fall =
+                Fall { at, phase: Phase::Invalidated, reasons: Vec::new(), recovery: Recovery::WithAncestor };
+            return Verdict::Ends(Answer::PrerequisiteExcluded, fall);
+        }
+        if let Err(not_ready) = self.readiness(at) {
+            return Verdict::NotReady(not_ready);
+        }
+        self.witness_verdict(&instance).unwrap_or(Verdict::Authorized)
+    }
+
+    /// `WitnessOK` [eq. 8]: the catalog and the bound values are those of the admission.
+    pub(super) fn witness_fall(&self, at: ComponentRef) -> Option<Fall> {
+        let instance = self.instance(at)?;
+        if instance.component.catalog != self.current_catalog() {
+            let reason = Reason::about(ReasonCode::WitnessChanged, "catalog")
+                .with_detail(format!("version `{}` is in force now", self.catalog().version));
+            return Some(Fall::terminal(at, Phase::Withheld, reason));
+        }
+        let world = self.world();
+        let changed = gate::changed_bounds(&instance, &world);
+        if changed.is_empty() {
+            return None;
+        }
+        let bounds = || changed.iter().filter_map(|index| instance.type_.bind.get(usize::from(*index)));
+        let recovery = match bounds().next().and_then(|bound| bound.route) {
+            Some(route) if bounds().all(|bound| bound.route.is_some()) => {
+                let records = self.slots_of(at, bounds().map(|bound| bound.slot));
+                Recovery::Route { route, records, refreshed: true }
+            }
+            _ => Recovery::Terminal,
+        };
+        let reasons = gate::changed_reasons(&instance, &world, &changed);
+        Some(Fall { at, phase: Phase::Withheld, reasons, recovery })
+    }
+
+    fn witness_verdict(&self, instance: &Instance<'_>) -> Option<Verdict> {
+        let fall = if instance.adapter.is_some() {
+            self.witness_fall(instance.me)
+        } else if instance.component.catalog != self.current_catalog() {
+            let reason = Reason::about(ReasonCode::WitnessChanged, "catalog");
+            Some(Fall::terminal(instance.me, Phase::Withheld, reason))
+        } else {
+            None
+        };
+        fall.map(|fall| Verdict::Ends(Answer::WitnessChanged, fall))
+    }
+
+    fn decide(&mut self, at: ComponentRef) -> Answer {
+        match self.verdict(at) {
+            Verdict::NotReady(not_ready) => {
+                self.refresh_readiness(at);
+                not_ready.answer()
+            }
+            Verdict::Ends(answer, fall) => {
+                self.fall(vec![fall], Vec::new());
+                answer
+            }
+            Verdict::Authorized => {
+                self.arm(at);
+                Answer::Authorized
+            }
+        }
+    }
+
+    /// Spends the token and takes the `once` key; the driver makes both durable before the last look.
+    fn arm(&mut self, at: ComponentRef) {
+        self.actions.remove(&at);
+        let now = self.now;
+        let Some(instance) = self.instance(at) else { return };
+        let (adapter, for_) = (instance.adapter, instance.type_.once.as_ref().and_then(|once| once.for_));
+        let Some(component) = self.component_mut(at) else { return };
+        component.under_way = UnderWay::Armed;
+        if let Some(held) = &mut component.token {
+            held.state = TokenState::Spent;
+        }
+        let generation = component.generation;
+        let (key, binding) = (component.once_key.clone(), component.binding);
+        if let (Some(key), Some(adapter)) = (key, adapter) {
+            self.ledger.hold(adapter, &key, (at, generation), Hold { from: now, for_, unresolved: true });
+        }
+        if let Some(binding) = binding {
+            self.effects.push_back(Effect::Spend(Armed { component: at, generation, binding }));
+        }
+    }
+
+    /// P15: a fresh look at everything; if all still holds, the permit for one call.
+    pub(super) fn last_look(&mut self, at: ComponentRef) -> Answer {
+        let answer = match self.component(at).map(|component| component.under_way) {
+            None => Answer::NoSuchInstance,
+            Some(UnderWay::Idle | UnderWay::Calling) => Answer::TokenConsumed,
+            Some(UnderWay::Armed) => match self.verdict(at) {
+                Verdict::Authorized => self.call(at),
+                Verdict::NotReady(not_ready) => {
+                    let reasons = vec![Reason::of(not_ready.reason())];
+                    let recovery = Recovery::WithAncestor;
+                    self.free_key(at);
+                    self.fall(vec![Fall { at, phase: Phase::Invalidated, reasons, recovery }], Vec::new());
+                    not_ready.answer()
+                }
+                Verdict::Ends(answer, fall) => {
+                    self.free_key(at);
+                    self.fall(vec![fall], Vec::new());
+                    answer
+                }
+            },
+        };
+        self.record(Record::Answered { component: Some(at), answer });
+        answer
+    }
+
+    fn call(&mut self, at: ComponentRef) -> Answer {
+        let Some(permit) = self.dispatch_permit(at) else { return Answer::NoSuchInstance };
+        if let Some(component) = self.component_mut(at) {
+            component.under_way = UnderWay::Calling;
+        }
+        self.unsettle(at, None);
+        self.effects.push_back(Effect::Dispatch(permit));
+        self.key_taken(at);
+        Answer::Authorized
+    }
+
+    fn dispatch_permit(&self, at: ComponentRef) -> Option<DispatchPermit> {
+        let instance = self.instance(at)?;
+        let component = instance.component;
+        Some(DispatchPermit::new(PermitText {
+            component: at,
+            generation: component.generation,
+            binding: component.binding?,
+            sequence: component.sequence?,
+            response: instance.response.into(),
+            id: component.id().into(),
+            type_name: component.type_name().into(),
+            adapter: self.ledger.adapter_name(instance.adapter?).into(),
+            payload: component.payload()?.to_canonical(),
+            valid_until: self.valid_until(&instance),
+        }))
+    }
+
+    /// Until when the adapter may act: the end of the window, or of the horizon (P23).
+    fn valid_until(&self, instance: &Instance<'_>) -> Option<Instant> {
+        let horizon = |horizon| support::horizon_times(instance, &self.world(), horizon).ok().map(|(_, until)| until);
+        match &instance.type_.temporal {
+            Temporal::Point => None,
+            Temporal::Interval(interval) => horizon(interval),
+            Temporal::Rolling { window, horizon: limit } => {
+                let window = self.now.plus(*window);
+                Some(limit.as_ref().and_then(horizon).map_or(window, |limit| limit.min(window)))
+            }
+        }
+    }
+
+    /// P13: a last closure and readiness check, then the permit for one emission.
+    pub(super) fn emit(&mut self, at: ComponentRef) -> Answer {
+        let answer = match self.component(at) {
+            Some(component) if component.phase.is_live() && component.under_way == UnderWay::Idle => {
+                self.decide_emission(at)
+            }
+            Some(component) if component.phase.has_ended() => Answer::NotRetained,
+            Some(_) => Answer::AlreadyLeft,
+            None => Answer::NoSuchInstance,
+        };
+        if answer != Answer::Authorized {
+            self.record(Record::Answered { component: Some(at), answer });
+        }
+        answer
+    }
+
+    fn decide_emission(&mut self, at: ComponentRef) -> Answer {
+        match self.verdict(at) {
+            Verdict::NotReady(not_ready) => {
+                self.refresh_readiness(at);
+                not_ready.answer()
+            }
+            Verdict::Ends(answer, fall) => {
+                self.fall(vec![fall], Vec::new());
+                answer
+            }
+            Verdict::Authorized => {
+                let Some(permit) = self.emit_permit(at) else { return Answer::NoSuchInstance };
+                self.emissions.remove(&at);
+                if let Some(component) = self.component_mut(at) {
+                    component.under_way = UnderWay::Calling;
+                }
+                self.effects.push_back(Effect::Emit(permit));
+                Answer::Authorized
+            }
+        }
+    }
+
+    fn emit_permit(&self, at: ComponentRef) -> Option<EmitPermit> {
+        let instance = self.instance(at)?;
+        let Leaves::Emit(path) = instance.type_.effect else { return None };
+        let component = instance.component;
+        let path = self.installed(component.catalog).catalog.paths.get(usize::from(path))?;
+        Some(EmitPermit::new(EmitText {
+            component: at,
+            generation: component.generation,
+            response: instance.response.into(),
+            id: component.id().into(),
+            type_name: component.type_name().into(),
+            path: path.as_str().into(),
+            payload: component.payload()?.to_canonical(),
+            digest: component.digest?,
+        }))
+    }
+
+    /// P17: what came of a call. Anything that is no answer to a call under way changes nothing.
+    pub(super) fn outcome(&mut self, at: ComponentRef, generation: u32, outcome: Outcome) {
+        let Some(component) = self.component_mut(at) else { return };
+        if component.generation != generation || component.under_way != UnderWay::Calling {
+            return;
+        }
+        component.under_way = UnderWay::Idle;
+        let is_action = component.token.is_some();
+        match outcome {
+            Outcome::Accepted => {
+                self.resolve_key(at, false);
+                let now = self.now;
+                self.settle_outcome(at, Some(now));
+                self.left(at, if is_action { Phase::Dispatched } else { Phase::Emitted });
+            }
+            Outcome::Lost => self.left(at, Phase::InDoubt),
+            Outcome::Refused => self.failed(at, ReasonCode::AdapterRefused),
+        }
+    }
+
+    /// An instance left. From now on its current support counts only while somebody waits for it (P9).
+    pub(super) fn left(&mut self, at: ComponentRef, phase: Phase) {
+        let Some(before) = self.component(at).map(|component| component.phase) else { return };
+        let was_live = before.is_live();
+        self.set_phase(at, phase);
+        self.record_phase(at, before);
+        if was_live {
+            self.unsubscribe(at);
+            if self.has_watched_dependent(at) {
+                self.watch_if_member(at);
+                if !self.component(at).is_some_and(|component| component.monitored) {
+                    self.fall(Vec::new(), vec![at]);
+                }
+            }
+        }
+        self.refresh_dependents(at);
+    }
+
+    /// An action failed (P17): its key is free, and it comes back by its type's `on_failure` or not at all.
+    pub(super) fn failed(&mut self, at: ComponentRef, code: ReasonCode) {
+        self.free_key(at);
+        if code == ReasonCode::ObservedFailure {
+            let now = self.now;
+            self.settle_outcome(at, Some(now));
+        } else {
+            self.settle_outcome(at, None);
+        }
+        let route = self.instance(at).and_then(|instance| instance.type_.on_failure);
+        let recovery = match route {
+            Some(route) => Recovery::Route { route, records: Vec::new(), refreshed: false },
+            None => Recovery::Terminal,
+        };
+        self.fall(vec![Fall { at, phase: Phase::Failed, reasons: vec![Reason::of(code)], recovery }], Vec::new());
+    }
+
+    fn written_slots(&self, at: ComponentRef) -> Vec<SlotIx> {
+        let Some(instance) = self.instance(at) else { return Vec::new() };
+        self.slots_of(at, instance.type_.writes.iter().map(|written| written.slot))
+    }
+
+    /// P29: what the action writes is unsettled. `since`: when its outcome was recorded, where it was.
+    pub(super) fn unsettle(&mut self, at: ComponentRef, since: Option<Instant>) {
+        let Some(generation) = self.component(at).map(|component| component.generation) else { return };
+        self.unsettle_slots(&self.written_slots(at), Unsettled { writer: at, generation, since });
+    }
+
+    pub(super) fn unsettle_slots(&mut self, slots: &[SlotIx], entry: Unsettled) {
+        for slot in slots {
+            if let Some(slot) = self.state.get_mut(*slot) {
+                slot.unsettled.push(entry);
+            }
+        }
+        if !slots.is_empty() {
+            self.refresh_readers(slots);
+        }
+    }
+
+    /// The outcome of a writer is known: from when an update tells of it, or that it unsettles nothing.
+    pub(super) fn settle_outcome(&mut self, at: ComponentRef, since: Option<Instant>) {
+        let Some(generation) = self.component(at).map(|component| component.generation) else { return };
+        let slots = self.written_slots(at);
+        for slot in &slots {
+            let Some(slot) = self.state.get_mut(*slot) else { continue };
+            let own = |writer: &Unsettled| (writer.writer, writer.generation) == (at, generation);
+            match since {
+                None => slot.unsettled.retain(|writer| !own(writer)),
+                Some(since) => {
+                    for writer in slot.unsettled.iter_mut().filter(|writer| own(writer) && writer.since.is_none()) {
+                        writer.since = Some(since);
+                    }
+                }
+            }
+        }
+        if since.is_none() && !slots.is_empty() {
+            self.refresh_readers(&slots);
+        }
+    }
+
+    fn held_key(&self, at: ComponentRef) -> Option<(u32, Box<str>, u32)> {
+        let instance = self.instance(at)?;
+        Some((instance.adapter?, instance.component.once_key.clone()?, instance.component.generation))
+    }
+
+    fn free_key(&mut self, at: ComponentRef) {
+        if let Some((adapter, key, generation)) = self.held_key(at) {
+            self.ledger.free(adapter, &key, (at, generation));
+        }
+    }
+
+    pub(super) fn resolve_key(&mut self, at: ComponentRef, unresolved: bool) {
+        if let Some((adapter, key, generation)) = self.held_key(at) {
+            self.ledger.resolve(adapter, &key, (at, generation), unresolved);
+        }
+    }
+
+    /// Whoever is watched with the same key is not supported any more (P27).
+    fn key_taken(&mut self, at: ComponentRef) {
+        if let Some((adapter, key, _)) = self.held_key(at) {
+            self.reconsider_key(adapter, &key);
+        }
+    }
+
+    pub(super) fn reconsider_key(&mut self, adapter: u32, key: &str) {
+        let watchers = self.ledger.watchers(adapter, key);
+        let live = |at: &ComponentRef| self.component(*at).is_some_and(|component| component.phase.is_live());
+        let watchers: Vec<ComponentRef> = watchers.into_iter().filter(live).collect();
+        for at in &watchers {
+            self.ledger.watch_key(adapter, key, *at);
+        }
+        self.reconsider(watchers);
+    }
+}
+
+/// What a presented token is to a component (P16).
+fn token_state(component: &Component, presented: &Presented) -> Result<(), Answer> {
+    let verdict = |state| match state {
+        TokenState::Live => Ok(()),
+        TokenState::Spent => Err(Answer::TokenConsumed),
+        TokenState::Revoked => Err(Answer::TokenRevoked),
+    };
+    if let Some(held) = component.token.as_ref().filter(|held| held.token.is(presented)) {
+        return verdict(held.state);
+    }
+    match component.past.iter().find(|past| past.held.token.is(presented)) {
+        Some(past) => verdict(past.held.state).and(Err(Answer::TokenRevoked)),
+        None => Err(Answer::TokenUnknown),
+    }
+}

@@ -1,0 +1,255 @@
+//! A response comes in (P1, P2, Algorithm 1 line 1).
+
+use super::{Engine, Handled};
+use crate::{
+    component::{Component, SlotList, UnderWay},
+    effect::Record,
+    envelope::Submission,
+    graph::{GraphEdge, ResponseGraph},
+    phase::Phase,
+    reason::{Reason, ReasonCode, Refusal, RefusalCode},
+    response::{IdIndex, Response},
+    wellformed::{self, Bearer, Judged, Rules},
+};
+use halo_canon::Document;
+use std::{collections::HashSet, hash::BuildHasher, sync::Arc};
+
+impl Engine {
+    pub(super) fn submit(&mut self, text: &[u8], fallback_id: Option<&str>) -> Result<Handled, Refusal> {
+        let catalog = self.catalog().clone();
+        let submission = Submission::parse(text, &catalog)?;
+        self.admit_submission(submission, fallback_id)
+    }
+
+    /// Admits a response that passed [`Submission::parse`] under the catalog in force, at `now`.
+    ///
+    /// Errors: `response_conflict`, `malformed`; nothing is stored.
+    pub fn submit_parsed(
+        &mut self,
+        now: halo_canon::Instant,
+        submission: Submission,
+        fallback_id: Option<&str>,
+    ) -> Result<Handled, Refusal> {
+        self.pass_time(now);
+        let handled = self.admit_submission(submission, fallback_id);
+        if let Err(refusal) = &handled {
+            self.record(Record::Refused(refusal.clone()));
+        }
+        handled
+    }
+
+    fn admit_submission(&mut self, submission: Submission, fallback_id: Option<&str>) -> Result<Handled, Refusal> {
+        let id = self.response_id(&submission, fallback_id);
+        if let Some(known) = self.find_response(&id) {
+            return self.resubmitted(known, &submission.document);
+        }
+        let (response, judged) = self.judge_submission(id, submission);
+        if self.catalog().malformed_refuses_response
+            && let Some((component, judged)) = response.components.iter().zip(&judged).find(|(c, _)| c.malformed)
+        {
+            let faults: Vec<&str> = judged.faults.iter().map(|reason| reason.code.name()).collect();
+            let message = format!("component `{}` is malformed: {}", component.id(), faults.join(", "));
+            return Err(Refusal::new(RefusalCode::Malformed, message));
+        }
+        let number = self.store(response, judged);
+        let group: Vec<u32> = (0..self.responses.last().map_or(0, |response| response.components.len()) as u32).collect();
+        self.admit(number, &group);
+        Ok(Handled::Submitted { response: number, new: true })
+    }
+
+    /// Its own id, else the one its carrier gives, else a made one.
+    fn response_id(&self, submission: &Submission, fallback_id: Option<&str>) -> Box<str> {
+        if let Some(id) = submission.id.as_deref().or(fallback_id) {
+            return id.into();
+        }
+        let mut number = self.made_ids;
+        loop {
+            let id = format!("auto-{number}");
+            if self.find_response(&id).is_none() {
+                return id.into();
+            }
+            number += 1;
+        }
+    }
+
+    fn resubmitted(&mut self, known: u32, document: &Document) -> Result<Handled, Refusal> {
+        let same = self.responses.get(known as usize).is_some_and(|known| known.document.root() == document.root());
+        if !same {
+            let id = self.responses.get(known as usize).map_or("", |known| &known.id);
+            let message = format!("the response id `{id}` is known with other content; use a new id");
+            return Err(Refusal::new(RefusalCode::ResponseConflict, message));
+        }
+        self.record(Record::Resubmitted { response: known });
+        Ok(Handled::Submitted { response: known, new: false })
+    }
+
+    /// P2 for every component, and the graph of those that lie on no cycle.
+    fn judge_submission(&self, id: Box<str>, mut submission: Submission) -> (Response, Vec<Judged>) {
+        let document = submission.document.clone();
+        let index = self.index_ids(&submission, &document);
+        let installed = self.installed(self.current_catalog());
+        let catalog = &installed.catalog;
+        let types: Vec<Option<u16>> = submission
+            .components
+            .declared
+            .iter()
+            .map(|d| catalog.type_index.get(document.at(d.type_name?).as_str()?).copied())
+            .collect();
+        let mut rules = Rules {
+            catalog,
+            adapters: &installed.adapters,
+            ledger: &self.ledger,
+            response: &id,
+            truncated: submission.truncated,
+            claimed: HashSet::new(),
+        };
+        let mut declared = std::mem::take(&mut submission.components.declared);
+        let ids: Vec<Option<halo_canon::Node>> = declared.iter().map(|declared| declared.id).collect();
+        let id_of = |position: u32| {
+            ids.get(position as usize).copied().flatten().and_then(|node| document.at(node).as_str()).unwrap_or("")
+        };
+        let bearer = |wanted: &str| {
+            let position = index.find(&self.hasher, wanted, id_of)?;
+            Some(Bearer { position, type_: types.get(position as usize).copied().flatten() })
+        };
+        let mut edges = Vec::with_capacity(submission.components.references.len());
+        let mut judged = Vec::with_capacity(declared.len());
+        for (position, declared) in declared.iter_mut().enumerate() {
+            let range = declared.references.start as usize..declared.references.end as usize;
+            let references = submission.components.references.get(range).unwrap_or(&[]);
+            judged.push(rules.judge(declared, references, &document, position as u32, &bearer, &mut edges));
+        }
+        submission.components.declared = declared;
+        let first_of = |wanted: &str| index.find(&self.hasher, wanted, id_of);
+        let duplicate = wellformed::duplicates(&submission.components, &document, first_of);
+        let (graph, cyclic) = ResponseGraph::build(judged.len(), first_bearers_only(edges, &duplicate, &index, &self.hasher, id_of));
+        mark_whole_response_faults(&mut judged, &duplicate, &cyclic, |position| first_of(id_of(position)));
+        let components = make_components(&submission, &judged, self.current_catalog());
+        (Response { id, document, components, graph, index }, judged)
+    }
+
+    fn index_ids(&self, submission: &Submission, document: &Document) -> IdIndex {
+        let declared = &submission.components.declared;
+        let id_of = |position: u32| {
+            declared.get(position as usize).and_then(|d| d.id).and_then(|node| document.at(node).as_str()).unwrap_or("")
+        };
+        let mut index = IdIndex::with_capacity(declared.len());
+        for (position, declared) in declared.iter().enumerate() {
+            if let Some(id) = declared.id.and_then(|node| document.at(node).as_str()) {
+                index.insert(&self.hasher, id, position as u32, id_of);
+            }
+        }
+        index
+    }
+
+    fn store(&mut self, response: Response, judged: Vec<Judged>) -> u32 {
+        let number = self.responses.len() as u32;
+        if response.id.starts_with("auto-") {
+            self.made_ids += 1;
+        }
+        self.record(Record::Submitted { response: number, id: response.id.clone() });
+        let hash = self.hasher.hash_one(&*response.id);
+        self.responses.push(response);
+        let (responses, hasher) = (&self.responses, &self.hasher);
+        self.response_index.insert_unique(hash, number, |ix| {
+            responses.get(*ix as usize).map_or(0, |response| hasher.hash_one(&*response.id))
+        });
+        if let Some(response) = self.responses.last_mut() {
+            for (component, judged) in response.components.iter_mut().zip(judged) {
+                component.reasons = judged.faults;
+                component.certificate = judged.certificate;
+            }
+        }
+        number
+    }
+}
+
+/// Cycles are judged among ids, each with its first bearer's references (P2).
+fn first_bearers_only<'a>(
+    mut edges: Vec<GraphEdge>,
+    duplicate: &[bool],
+    index: &IdIndex,
+    hasher: &foldhash::quality::SeedableRandomState,
+    id_of: impl Fn(u32) -> &'a str + Copy,
+) -> Vec<GraphEdge> {
+    if duplicate.iter().any(|duplicate| *duplicate) {
+        edges.retain(|edge| {
+            !duplicate.get(edge.child as usize).copied().unwrap_or(false)
+                || index.find(hasher, id_of(edge.child), id_of) == Some(edge.child)
+        });
+    }
+    edges
+}
+
+/// Adds `duplicate_id` and `cycle`, which take a look at the whole response. Every bearer of an id on a cycle has it;
+/// a bad component is examined no further than for `duplicate_id`.
+fn mark_whole_response_faults(
+    judged: &mut [Judged],
+    duplicate: &[bool],
+    cyclic: &[u32],
+    first_of: impl Fn(u32) -> Option<u32>,
+) {
+    for (position, judged) in judged.iter_mut().enumerate() {
+        let duplicate = duplicate.get(position).copied().unwrap_or(false);
+        if duplicate {
+            judged.faults.push(Reason::of(ReasonCode::DuplicateId));
+        }
+        let bearer = if duplicate { first_of(position as u32) } else { Some(position as u32) };
+        let bad = judged.faults.iter().any(|reason| reason.code == ReasonCode::BadComponent);
+        if !cyclic.is_empty() && !bad && bearer.is_some_and(|bearer| cyclic.binary_search(&bearer).is_ok()) {
+            judged.faults.push(Reason::of(ReasonCode::Cycle));
+        }
+        judged.faults.sort_by_key(|reason| reason.code);
+    }
+}
+
+fn make_components(submission: &Submission, judged: &[Judged], catalog: u32) -> Vec<Component> {
+    let declared = submission.components.declared.iter();
+    declared.zip(judged).map(|(declared, judged)| Component::proposed(&submission.document, declared, judged, catalog)).collect()
+}
+
+impl Component {
+    /// The first instance of a declared component, before its admission.
+    pub(super) fn proposed(
+        document: &Arc<Document>,
+        declared: &crate::envelope::Declared,
+        judged: &Judged,
+        catalog: u32,
+    ) -> Self {
+        Self {
+            document: document.clone(),
+            id: declared.id,
+            type_name: declared.type_name,
+            payload: declared.payload,
+            catalog,
+            type_: judged.type_,
+            digest: declared.digest,
+            version: 0,
+            given_sequence: declared.sequence,
+            generation: 1,
+            phase: Phase::Proposed,
+            terminal: false,
+            malformed: !judged.faults.is_empty(),
+            reasons: Vec::new(),
+            admitted_at: halo_canon::Instant::MIN,
+            bound: Vec::new(),
+            slots: SlotList::new(),
+            certificate: None,
+            once_key: None,
+            approvals: None,
+            seen: None,
+            sequence: None,
+            binding: None,
+            token: None,
+            under_way: UnderWay::Idle,
+            monitored: false,
+            timer: None,
+            certificate_node: declared.certificate,
+            requires: declared.requires,
+            past: Vec::new(),
+            past_actions: Vec::new(),
+            last_attempt: 0,
+            newest_obligation: None,
+        }
+    }
+}

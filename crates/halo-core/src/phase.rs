@@ -1,0 +1,126 @@
+//! Phases of an instance and their order `⪰` (P11).
+
+use halo_catalog::Milestone;
+use serde::{Deserialize, Serialize};
+
+/// A component of a response, by the order of submission and the position in the response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ComponentRef {
+    /// The response, counted from 0 in order of submission.
+    pub response: u32,
+    /// The position in it, from 0.
+    pub position: u32,
+}
+
+/// Where an instance stands (P11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Being admitted; never seen between two inputs.
+    Proposed,
+    /// In `A*` and ready: it may leave.
+    Retained,
+    /// In `A*`, waiting for a prerequisite, an approval or an unsettled record.
+    Pending,
+    /// Ended by its own check, or not in `A*` at admission.
+    Withheld,
+    /// Ended because an ancestor was lost.
+    Invalidated,
+    /// A non-action that left.
+    Emitted,
+    /// An action that its adapter accepted.
+    Dispatched,
+    /// An action whose effect was seen.
+    Observed,
+    /// An action that was refused or proved not to have happened.
+    Failed,
+    /// It left, and nobody knows with what outcome (P17).
+    InDoubt,
+}
+
+impl Phase {
+    /// Retained or pending: in `A*`, not left.
+    pub fn is_live(self) -> bool {
+        matches!(self, Self::Retained | Self::Pending)
+    }
+
+    /// Left, and not failed: its current support still counts for those that wait for it (P9).
+    pub fn has_left(self) -> bool {
+        matches!(self, Self::Emitted | Self::Dispatched | Self::Observed | Self::InDoubt)
+    }
+
+    /// Withheld, invalidated or failed: only a later generation can leave (I4).
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Withheld | Self::Invalidated | Self::Failed)
+    }
+
+    /// `self ⪰ milestone`.
+    pub fn reaches(self, milestone: Milestone) -> bool {
+        let rank = match self {
+            Self::Proposed | Self::Withheld | Self::Invalidated | Self::Failed => 0,
+            Self::Retained | Self::Pending | Self::InDoubt => 1,
+            Self::Emitted | Self::Dispatched => 2,
+            Self::Observed => 3,
+        };
+        rank >= milestone_rank(milestone)
+    }
+
+    /// Whether an instance in this phase may come into `next` (P11, P12, P17).
+    pub fn may_become(self, next: Self) -> bool {
+        use Phase::{Dispatched, Emitted, Failed, InDoubt, Invalidated, Observed, Pending, Proposed, Retained, Withheld};
+        match self {
+            Proposed => matches!(next, Retained | Pending | Withheld),
+            Retained => matches!(next, Pending | Withheld | Invalidated | Emitted | Dispatched | Failed | InDoubt),
+            Pending => matches!(next, Retained | Withheld | Invalidated),
+            InDoubt => matches!(next, Observed | Failed),
+            Dispatched => matches!(next, Observed | Failed),
+            Withheld | Invalidated | Emitted | Observed | Failed => false,
+        }
+    }
+
+    /// The name used in files and over HTTP.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Proposed => "proposed",
+            Self::Retained => "retained",
+            Self::Pending => "pending",
+            Self::Withheld => "withheld",
+            Self::Invalidated => "invalidated",
+            Self::Emitted => "emitted",
+            Self::Dispatched => "dispatched",
+            Self::Observed => "observed",
+            Self::Failed => "failed",
+            Self::InDoubt => "in_doubt",
+        }
+    }
+}
+
+/// Rank of a milestone in `⪰`; `emitted` and `dispatched` are equal.
+pub(crate) fn milestone_rank(milestone: Milestone) -> u8 {
+    match milestone {
+        Milestone::Retained => 1,
+        Milestone::Emitted | Milestone::Dispatched => 2,
+        Milestone::Observed => 3,
+    }
+}
+
+/// The name used in responses.
+pub(crate) fn milestone_name(milestone: Milestone) -> &'static str {
+    match milestone {
+        Milestone::Retained => "retained",
+        Milestone::Emitted => "emitted",
+        Milestone::Dispatched => "dispatched",
+        Milestone::Observed => "observed",
+    }
+}
+
+/// The milestone of that name.
+pub(crate) fn milestone_of(name: &str) -> Option<Milestone> {
+    Some(match name {
+        "retained" => Milestone::Retained,
+        "emitted" => Milestone::Emitted,
+        "dispatched" => Milestone::Dispatched,
+        "observed" => Milestone::Observed,
+        _ => return None,
+    })
+}

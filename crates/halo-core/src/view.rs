@@ -1,0 +1,177 @@
+//! What can be read of an engine: for results, timelines and HTTP. Reading changes nothing.
+
+use crate::{
+    engine::Engine,
+    obligation::{ObligationId, ObligationState},
+    phase::{ComponentRef, Phase},
+    reason::Reason,
+};
+use halo_canon::{Digest, Instant, Value};
+use halo_catalog::Route;
+
+/// A response.
+#[derive(Debug, Clone)]
+pub struct ResponseView<'a> {
+    /// Its number.
+    pub number: u32,
+    /// Its id.
+    pub id: &'a str,
+    /// Its components, in response order.
+    pub components: Vec<ComponentView<'a>>,
+}
+
+/// A component with its newest instance.
+#[derive(Debug, Clone)]
+pub struct ComponentView<'a> {
+    /// Its number.
+    pub at: ComponentRef,
+    /// Its id; empty where the agent gave none that is text.
+    pub id: &'a str,
+    /// Its declared type; empty where the agent gave none that is text.
+    pub type_name: &'a str,
+    /// Generation of the newest instance.
+    pub generation: u32,
+    /// Where it stands.
+    pub phase: Phase,
+    /// `d_e`; nothing for a bad component.
+    pub digest: Option<Digest>,
+    /// `b_e`, once given.
+    pub binding: Option<Digest>,
+    /// Sequence number, once given.
+    pub sequence: Option<u64>,
+    /// Whether it is over for good.
+    pub terminal: bool,
+    /// Why it ended.
+    pub reasons: &'a [Reason],
+    /// The canonical payload, where there is one.
+    pub payload: Option<Value<'a>>,
+    /// Where it leaves: the path's or adapter's name; nothing for an unknown type.
+    pub to: Option<&'a str>,
+    /// Whether its type is an action.
+    pub is_action: bool,
+}
+
+/// An obligation.
+#[derive(Debug, Clone)]
+pub struct ObligationView<'a> {
+    /// Its number.
+    pub id: ObligationId,
+    /// The blocked component.
+    pub at: ComponentRef,
+    /// The response's id.
+    pub response: &'a str,
+    /// The component's id.
+    pub component: &'a str,
+    /// The blocked instance's generation.
+    pub generation: u32,
+    /// Its route.
+    pub route: &'a Route,
+    /// Where it stands.
+    pub state: ObligationState,
+    /// Ids of the components that may be replaced, in response order.
+    pub scope: Vec<&'a str>,
+    /// Addresses of the records to refresh, and whether each was.
+    pub refresh: Vec<(String, bool)>,
+    /// Its number among the component's attempts.
+    pub attempt: u32,
+    /// Why the component was blocked.
+    pub reasons: &'a [Reason],
+    /// When it times out.
+    pub expires: Instant,
+}
+
+/// A state record in force.
+#[derive(Debug, Clone)]
+pub struct RecordView<'a> {
+    /// `source` or `source/key`.
+    pub address: String,
+    /// Its epoch.
+    pub epoch: u64,
+    /// When it was observed.
+    pub observed_at: Instant,
+    /// Where it comes from.
+    pub provenance: &'a str,
+    /// Its value.
+    pub value: Value<'a>,
+}
+
+impl Engine {
+    /// All responses, in order of submission.
+    pub fn responses(&self) -> impl Iterator<Item = ResponseView<'_>> {
+        (0..self.responses.len() as u32).filter_map(|number| self.response(number))
+    }
+
+    /// A response by number.
+    pub fn response(&self, number: u32) -> Option<ResponseView<'_>> {
+        let response = self.responses.get(number as usize)?;
+        let at = |position| ComponentRef { response: number, position };
+        let components = (0..response.components.len() as u32).filter_map(|position| self.view(at(position))).collect();
+        Some(ResponseView { number, id: &response.id, components })
+    }
+
+    /// A component by number.
+    pub fn view(&self, at: ComponentRef) -> Option<ComponentView<'_>> {
+        let component = self.component(at)?;
+        let type_ = self.instance(at).map(|instance| instance.type_);
+        let catalog = &self.installed(component.catalog).catalog;
+        let to = type_.and_then(|type_| match type_.effect {
+            halo_catalog::Effect::Emit(ix) => catalog.paths.get(usize::from(ix)).map(String::as_str),
+            halo_catalog::Effect::Action(ix) => {
+                catalog.adapters.get(usize::from(ix)).map(|adapter| adapter.name.as_str())
+            }
+        });
+        Some(ComponentView {
+            at,
+            id: component.id(),
+            type_name: component.type_name(),
+            generation: component.generation,
+            phase: component.phase,
+            digest: component.digest,
+            binding: component.binding,
+            sequence: component.sequence,
+            terminal: component.terminal,
+            reasons: &component.reasons,
+            payload: component.payload(),
+            to,
+            is_action: type_.is_some_and(halo_catalog::Type::is_action),
+        })
+    }
+
+    /// All obligations, in order of creation.
+    pub fn obligations(&self) -> impl Iterator<Item = ObligationView<'_>> {
+        (0..self.obligations.len() as u32).filter_map(|id| self.obligation(ObligationId(id)))
+    }
+
+    /// An obligation by number.
+    pub fn obligation(&self, id: ObligationId) -> Option<ObligationView<'_>> {
+        let obligation = self.obligations.get(id.0 as usize)?;
+        let response = self.responses.get(obligation.component.response as usize)?;
+        let name = |position: &u32| response.get(*position).map(crate::component::Component::id);
+        let address = |(slot, refreshed): &(u32, bool)| (self.state.address(*slot), *refreshed);
+        Some(ObligationView {
+            id,
+            at: obligation.component,
+            response: &response.id,
+            component: name(&obligation.component.position)?,
+            generation: obligation.generation,
+            route: self.installed(obligation.catalog).catalog.routes.get(usize::from(obligation.route))?,
+            state: obligation.state,
+            scope: obligation.scope.iter().filter_map(name).collect(),
+            refresh: obligation.refresh.iter().map(address).collect(),
+            attempt: obligation.attempt,
+            reasons: &obligation.reasons,
+            expires: obligation.expires,
+        })
+    }
+
+    /// All records in force, one snapshot.
+    pub fn records(&self) -> impl Iterator<Item = RecordView<'_>> {
+        self.state.filled().map(|(slot, record)| RecordView {
+            address: self.state.address(slot),
+            epoch: record.epoch,
+            observed_at: record.observed_at,
+            provenance: &record.provenance,
+            value: record.value(),
+        })
+    }
+}
