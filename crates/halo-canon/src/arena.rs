@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{JsonError, Value, parse};
+use crate::{JsonError, Value, order, parse};
 
 /// One JSON value and everything under it, immutable, in one arena.
 ///
@@ -29,10 +29,12 @@ pub(crate) enum Cell {
     /// Finite and never `-0`.
     Number(f64),
     /// A slice of the document's text. `plain`: it needs no escaping, and quotes stand around it in the text.
+    /// `prefix` is what [`order::prefix`](crate::order::prefix) makes of it.
     String {
         plain: bool,
         offset: u32,
         len: u32,
+        prefix: u32,
     },
     /// `len` cells from `start`.
     Array {
@@ -44,6 +46,20 @@ pub(crate) enum Cell {
         start: u32,
         len: u32,
     },
+}
+
+impl Cell {
+    /// The string of `len` bytes of `text` from `offset` on. Texts have less than 4 GiB, see
+    /// [`Fault::TooLong`](crate::Fault::TooLong).
+    #[inline(always)]
+    pub(crate) fn string(text: &[u8], offset: usize, len: usize, plain: bool) -> Self {
+        Self::String {
+            plain,
+            offset: offset as u32,
+            len: len as u32,
+            prefix: order::prefix(text, offset, len),
+        }
+    }
 }
 
 // Parsing is bound by memory traffic: a wider cell would be felt.
@@ -74,15 +90,31 @@ impl Document {
     }
 
     pub(crate) fn cell(&self, index: u32) -> Cell {
-        self.cells
-            .get(index as usize)
-            .copied()
-            .unwrap_or(Cell::Null)
+        *self.cell_ref(index)
+    }
+
+    pub(crate) fn cell_ref(&self, index: u32) -> &Cell {
+        self.cells.get(index as usize).unwrap_or(&Cell::Null)
+    }
+
+    /// The cells of a container's children, keys included; none for a scalar.
+    pub(crate) fn children(&self, cell: Cell) -> &[Cell] {
+        let (start, count) = match cell {
+            Cell::Array { start, len } => (start as usize, len as usize),
+            Cell::Object { start, len } => (start as usize, 2 * len as usize),
+            _ => return &[],
+        };
+        &self.cells[start..start + count]
     }
 
     /// The text of a string cell. Every such slice was cut at ASCII quotes or appended whole.
     pub(crate) fn slice(&self, offset: u32, len: u32) -> &str {
         &self.text[offset as usize..offset as usize + len as usize]
+    }
+
+    /// [`Self::slice`] as bytes.
+    pub(crate) fn bytes(&self, offset: u32, len: u32) -> &[u8] {
+        &self.text.as_bytes()[offset as usize..offset as usize + len as usize]
     }
 }
 

@@ -216,11 +216,8 @@ impl Builder {
             self.stop(Fault::TooLong);
             return Cell::Null;
         }
-        Cell::String {
-            plain: needs_no_escape(value),
-            offset: offset as u32,
-            len: value.len() as u32,
-        }
+        let text = &self.assembler.text;
+        Cell::string(text.as_bytes(), offset, value.len(), needs_no_escape(value))
     }
 
     fn stop(&mut self, fault: Fault) -> Fault {

@@ -10,6 +10,7 @@ mod builder;
 mod digest;
 mod error;
 mod number;
+mod order;
 mod parse;
 mod parsed;
 mod schema;

@@ -2,7 +2,7 @@
 
 use crate::arena::Cell;
 use crate::assemble::{Assembler, RepeatedKey};
-use crate::text::{BadEscape, escape, run_end, skip_space};
+use crate::text::{BadEscape, escape, run_end, token};
 use crate::{Document, Fault, JsonError, number};
 
 /// Parses exactly one RFC 8259 value (P1).
@@ -63,96 +63,70 @@ struct Parser<'a> {
 /// The text is refused; the parser knows why. A small error keeps the hot functions' results in registers.
 struct Stopped;
 
-/// What must follow.
-enum Next {
-    Value(usize),
-    /// After a value: a comma, the end of the container, or of the text.
-    Rest(usize),
-}
-
 impl Parser<'_> {
+    /// Reads the whole text. One turn of the outer loop reads a value's beginning, up to the first value inside it; the
+    /// inner loop reads what stands behind complete values, up to the next one.
     fn run(&mut self) -> Result<(), Stopped> {
-        let mut next = Next::Value(0);
-        loop {
-            next = match next {
-                Next::Value(at) => self.value(at)?,
-                Next::Rest(at) => match self.rest(at)? {
-                    Some(next) => next,
-                    None => return Ok(()),
-                },
-            }
-        }
-    }
-
-    /// Reads a scalar, or the beginning of a container up to its first value.
-    #[inline]
-    fn value(&mut self, at: usize) -> Result<Next, Stopped> {
         let bytes = self.source.as_bytes();
-        let at = skip_space(bytes, at);
-        match bytes.get(at) {
-            Some(b'"') => Ok(Next::Rest(self.string(at)?)),
-            Some(b'{') => self.begin_object(at),
-            Some(b'[') => self.begin_array(at),
-            Some(b'-' | b'0'..=b'9') => Ok(Next::Rest(self.number(at)?)),
-            Some(b't') => self.word(at, "true", Cell::Bool(true)),
-            Some(b'f') => self.word(at, "false", Cell::Bool(false)),
-            Some(b'n') => self.word(at, "null", Cell::Null),
-            _ => Err(self.expected(at, "a value")),
-        }
-    }
-
-    /// Reads on after a value; nothing if it was the last.
-    #[inline]
-    fn rest(&mut self, at: usize) -> Result<Option<Next>, Stopped> {
-        let bytes = self.source.as_bytes();
-        let at = skip_space(bytes, at);
-        let Some(container) = self.assembler.innermost() else {
-            return match bytes.get(at) {
-                None => Ok(None),
-                Some(_) => Err(self.expected(at, "nothing after the value")),
+        let mut at = 0;
+        'value: loop {
+            let (byte, start) = token(bytes, at);
+            at = match byte {
+                b'"' => self.string(start)?,
+                b'{' => {
+                    self.open(start, true)?;
+                    let (byte, inside) = token(bytes, start + 1);
+                    if byte != b'}' {
+                        at = self.key(inside, "a key or `}`")?;
+                        continue 'value;
+                    }
+                    self.end_object()?;
+                    inside + 1
+                }
+                b'[' => {
+                    self.open(start, false)?;
+                    let (byte, inside) = token(bytes, start + 1);
+                    if byte != b']' {
+                        at = inside;
+                        continue 'value;
+                    }
+                    self.assembler.close_array();
+                    inside + 1
+                }
+                b'-' | b'0'..=b'9' => self.number(start)?,
+                _ => self.word(start)?,
             };
-        };
-        match (bytes.get(at), container.object) {
-            (Some(b','), true) => Ok(Some(Next::Value(self.key(skip_space(bytes, at + 1))?))),
-            (Some(b','), false) => Ok(Some(Next::Value(at + 1))),
-            (Some(b'}'), true) => {
-                self.end_object()?;
-                Ok(Some(Next::Rest(at + 1)))
+            while let Some(container) = self.assembler.innermost() {
+                let (byte, behind) = token(bytes, at);
+                match (byte, container.object) {
+                    (b',', true) => {
+                        let (_, begin) = token(bytes, behind + 1);
+                        at = self.key(begin, "a key in quotes")?;
+                        continue 'value;
+                    }
+                    (b',', false) => {
+                        at = behind + 1;
+                        continue 'value;
+                    }
+                    (b'}', true) => self.end_object()?,
+                    (b']', false) => self.assembler.close_array(),
+                    (_, true) => return Err(self.expected(behind, "`,` or `}`")),
+                    (_, false) => return Err(self.expected(behind, "`,` or `]`")),
+                }
+                at = behind + 1;
             }
-            (Some(b']'), false) => {
-                self.assembler.close_array();
-                Ok(Some(Next::Rest(at + 1)))
-            }
-            (_, true) => Err(self.expected(at, "`,` or `}`")),
-            (_, false) => Err(self.expected(at, "`,` or `]`")),
+            return self.end(at);
         }
     }
 
-    #[inline]
-    fn begin_object(&mut self, at: usize) -> Result<Next, Stopped> {
-        self.open(at, true)?;
-        let bytes = self.source.as_bytes();
-        let at = skip_space(bytes, at + 1);
-        if bytes.get(at) == Some(&b'}') {
-            self.end_object()?;
-            return Ok(Next::Rest(at + 1));
+    /// Makes sure that nothing stands behind the outermost value.
+    fn end(&mut self, at: usize) -> Result<(), Stopped> {
+        let (_, rest) = token(self.source.as_bytes(), at);
+        if rest == self.source.len() {
+            Ok(())
+        } else {
+            Err(self.expected(rest, "nothing after the value"))
         }
-        if bytes.get(at) != Some(&b'"') {
-            return Err(self.expected(at, "a key or `}`"));
-        }
-        Ok(Next::Value(self.key(at)?))
-    }
-
-    #[inline]
-    fn begin_array(&mut self, at: usize) -> Result<Next, Stopped> {
-        self.open(at, false)?;
-        let bytes = self.source.as_bytes();
-        let at = skip_space(bytes, at + 1);
-        if bytes.get(at) == Some(&b']') {
-            self.assembler.close_array();
-            return Ok(Next::Rest(at + 1));
-        }
-        Ok(Next::Value(at))
     }
 
     #[inline]
@@ -175,31 +149,29 @@ impl Parser<'_> {
 
     /// Reads a key and its colon; the offset behind them.
     #[inline]
-    fn key(&mut self, at: usize) -> Result<usize, Stopped> {
+    fn key(&mut self, at: usize, what: &str) -> Result<usize, Stopped> {
         let bytes = self.source.as_bytes();
         if bytes.get(at) != Some(&b'"') {
-            return Err(self.expected(at, "a key in quotes"));
+            return Err(self.expected(at, what));
         }
-        let at = skip_space(bytes, self.string(at)?);
-        if bytes.get(at) != Some(&b':') {
+        let (byte, at) = token(bytes, self.string(at)?);
+        if byte != b':' {
             return Err(self.expected(at, "`:` after the key"));
         }
         Ok(at + 1)
     }
 
     /// Reads the string whose quote stands at `at`; the offset behind it.
-    #[inline]
+    #[inline(always)]
     fn string(&mut self, at: usize) -> Result<usize, Stopped> {
+        let bytes = self.source.as_bytes();
         let begin = at + 1;
-        let end = run_end(self.source.as_bytes(), begin);
-        if self.source.as_bytes().get(end) != Some(&b'"') {
+        let end = run_end(bytes, begin);
+        if bytes.get(end) != Some(&b'"') {
             return self.escaped_string(begin, end);
         }
-        self.assembler.push(Cell::String {
-            plain: true,
-            offset: begin as u32,
-            len: (end - begin) as u32,
-        });
+        let cell = Cell::string(bytes, begin, end - begin, true);
+        self.assembler.push(cell);
         Ok(end + 1)
     }
 
@@ -231,11 +203,9 @@ impl Parser<'_> {
             return Err(self.stop(begin, Fault::TooLong));
         }
         self.unescaped.push((offset as u32, begin as u32));
-        self.assembler.push(Cell::String {
-            plain: false,
-            offset: offset as u32,
-            len: (self.assembler.text.len() - offset) as u32,
-        });
+        let text = self.assembler.text.as_bytes();
+        let cell = Cell::string(text, offset, text.len() - offset, false);
+        self.assembler.push(cell);
         Ok(end + 1)
     }
 
@@ -260,13 +230,21 @@ impl Parser<'_> {
         }
     }
 
-    fn word(&mut self, at: usize, word: &'static str, cell: Cell) -> Result<Next, Stopped> {
-        let end = at + word.len();
-        if self.source.as_bytes().get(at..end) != Some(word.as_bytes()) {
-            return Err(self.expected(at, "a value"));
+    /// Reads `true`, `false` or `null`; the offset behind it.
+    fn word(&mut self, at: usize) -> Result<usize, Stopped> {
+        let rest = &self.source.as_bytes()[at..];
+        let words = [
+            ("true", Cell::Bool(true)),
+            ("false", Cell::Bool(false)),
+            ("null", Cell::Null),
+        ];
+        for (word, cell) in words {
+            if rest.starts_with(word.as_bytes()) {
+                self.assembler.push(cell);
+                return Ok(at + word.len());
+            }
         }
-        self.assembler.push(cell);
-        Ok(Next::Rest(end))
+        Err(self.expected(at, "a value"))
     }
 
     #[cold]

@@ -26,21 +26,25 @@ pub(crate) fn is_special(byte: u8) -> bool {
 #[inline]
 fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
-    // Subtracting borrows from the top bit of a byte exactly when it is smaller, up to the first that is.
-    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
-    let quote = below(word ^ (ONES * b'"' as u64), 1);
-    let backslash = below(word ^ (ONES * b'\\' as u64), 1);
-    let control = below(word, 0x20);
-    (quote | backslash | control) & (ONES * 0x80)
+    // Among bytes below 0x80, the subtraction borrows from the top bit of exactly those that are smaller than what is
+    // subtracted, up to and with the first such byte.
+    let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
+    let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
+    let control = word.wrapping_sub(ONES * 0x20);
+    (quote | backslash | control) & !word & (ONES * 0x80)
 }
 
-/// The offset of the first byte from `at` on that is not white space.
-#[inline]
-pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(at) {
-        at += 1;
+/// The first byte from `at` on that is not white space, and its offset. At the end of the text the byte is 0, which no
+/// JSON text has outside of strings either.
+#[inline(always)]
+pub(crate) fn token(bytes: &[u8], mut at: usize) -> (u8, usize) {
+    loop {
+        match bytes.get(at) {
+            Some(b' ' | b'\n' | b'\t' | b'\r') => at += 1,
+            Some(byte) => return (*byte, at),
+            None => return (0, at),
+        }
     }
-    at
 }
 
 /// Why an escape cannot be read.

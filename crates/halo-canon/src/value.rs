@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::arena::Cell;
-use crate::assemble::canonical_order;
+use crate::order::{canonical_order, prefix};
 use crate::{Builder, Document, Node, write};
 
 /// A value in a [`Document`].
@@ -145,7 +145,7 @@ impl<'a> Value<'a> {
 
     /// Appends the canonical form (RFC 8785).
     pub fn write_canonical(self, out: &mut Vec<u8>) {
-        write::write_value(self.document, self.cell(), out);
+        write::write_value(self.document, self.document.cell_ref(self.node.0), out);
     }
 
     /// The canonical form as text.
@@ -247,7 +247,7 @@ fn same_but_children(left: &Document, a: Cell, right: &Document, b: Cell) -> boo
             Cell::String {
                 offset: b, len: n, ..
             },
-        ) => m == n && left.slice(a, m) == right.slice(b, n),
+        ) => m == n && left.bytes(a, m) == right.bytes(b, n),
         (Cell::Array { len: m, .. }, Cell::Array { len: n, .. })
         | (Cell::Object { len: m, .. }, Cell::Object { len: n, .. }) => m == n,
         _ => false,
@@ -308,12 +308,13 @@ impl<'a> Object<'a> {
 
     /// The member `key`.
     pub fn get(self, key: &str) -> Option<Value<'a>> {
-        let found = if self.len <= SCANNED {
-            (0..self.len).find(|index| self.key(*index) == key.as_bytes())
+        let wanted = prefix(key.as_bytes(), 0, key.len());
+        let index = if self.len <= SCANNED {
+            self.scan(key.as_bytes(), wanted)
         } else {
-            self.search(key.as_bytes())
+            self.search(key.as_bytes(), wanted)
         };
-        found.map(|index| self.pair(index).1)
+        index.map(|index| self.pair(index).1)
     }
 
     /// The members in canonical order.
@@ -333,25 +334,36 @@ impl<'a> Object<'a> {
         (name, self.document.at(Node(key + 1)))
     }
 
-    fn key(self, index: u32) -> &'a [u8] {
-        match self.document.cell(self.start + 2 * index) {
-            Cell::String { offset, len, .. } => {
-                &self.document.text.as_bytes()[offset as usize..offset as usize + len as usize]
+    fn scan(self, key: &[u8], wanted: u32) -> Option<u32> {
+        let (members, _) = self.cells().as_chunks::<2>();
+        let found = members.iter().position(|[name, _]| match *name {
+            Cell::String {
+                len,
+                offset,
+                prefix,
+                ..
+            } if prefix == wanted && len as usize == key.len() => {
+                self.document.bytes(offset, len) == key
             }
-            _ => &[],
-        }
+            _ => false,
+        });
+        found.map(|index| index as u32)
     }
 
-    fn search(self, key: &[u8]) -> Option<u32> {
-        let (mut low, mut high) = (0, self.len);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match canonical_order(self.key(middle), key) {
-                std::cmp::Ordering::Equal => return Some(middle),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
+    fn search(self, key: &[u8], wanted: u32) -> Option<u32> {
+        let (members, _) = self.cells().as_chunks::<2>();
+        let found = members.binary_search_by(|[name, _]| match *name {
+            Cell::String { prefix, .. } if prefix != wanted => prefix.cmp(&wanted),
+            Cell::String { offset, len, .. } => {
+                canonical_order(self.document.bytes(offset, len), key)
             }
-        }
-        None
+            _ => std::cmp::Ordering::Less,
+        });
+        found.ok().map(|index| index as u32)
+    }
+
+    fn cells(self) -> &'a [Cell] {
+        let (start, len) = (self.start, self.len);
+        self.document.children(Cell::Object { start, len })
     }
 }

@@ -1,82 +1,86 @@
 //! The canonical writer (RFC 8785).
 
-use std::ops::Range;
+use std::slice;
 
 use crate::arena::{Cell, Document};
 use crate::number::write_number;
 use crate::text::{is_special, run_end};
 
 /// A container that is being written.
-struct Open {
-    children: Range<u32>,
+struct Open<'a> {
+    rest: slice::Iter<'a, Cell>,
     object: bool,
 }
 
 /// Appends the canonical form of `cell` and all below it.
-pub(crate) fn write_value(document: &Document, cell: Cell, out: &mut Vec<u8>) {
-    let mut open: Vec<Open> = Vec::new();
-    enter(document, cell, out, &mut open);
-    while let Some(innermost) = open.last_mut() {
-        let Some(index) = innermost.children.next() else {
-            out.push(if innermost.object { b'}' } else { b']' });
-            open.pop();
-            continue;
-        };
-        let last = out.last().copied();
-        if innermost.object {
-            separate(last, b'{', out);
-            write_scalar(document, document.cell(index), out);
-            out.push(b':');
-            let value = innermost.children.next().unwrap_or_default();
-            enter(document, document.cell(value), out, &mut open);
-        } else {
-            separate(last, b'[', out);
-            enter(document, document.cell(index), out, &mut open);
+pub(crate) fn write_value(document: &Document, cell: &Cell, out: &mut Vec<u8>) {
+    let text = document.text.as_bytes();
+    let mut outer = Vec::new();
+    let Some(mut innermost) = begin(document, cell, out) else {
+        return write_scalar(text, cell, out);
+    };
+    loop {
+        while let Some(mut cell) = innermost.rest.next() {
+            if innermost.object {
+                write_scalar(text, cell, out);
+                out.push(b':');
+                cell = innermost.rest.next().unwrap_or(&Cell::Null);
+            }
+            if let Some(inner) = begin(document, cell, out) {
+                outer.push(std::mem::replace(&mut innermost, inner));
+            } else {
+                write_scalar(text, cell, out);
+                out.push(b',');
+            }
         }
-    }
-}
-
-/// A comma, but for the first child.
-fn separate(last: Option<u8>, opening: u8, out: &mut Vec<u8>) {
-    if last != Some(opening) {
+        end(innermost.object, out);
+        match outer.pop() {
+            Some(container) => innermost = container,
+            None => return,
+        }
         out.push(b',');
     }
 }
 
-fn enter(document: &Document, cell: Cell, out: &mut Vec<u8>, open: &mut Vec<Open>) {
-    match cell {
-        Cell::Array { start, len } => {
-            out.push(b'[');
-            open.push(Open {
-                children: start..start + len,
-                object: false,
-            });
-        }
-        Cell::Object { start, len } => {
-            out.push(b'{');
-            open.push(Open {
-                children: start..start + 2 * len,
-                object: true,
-            });
-        }
-        scalar => write_scalar(document, scalar, out),
+/// Writes the bracket that opens `cell`, if it is a container.
+#[inline]
+fn begin<'a>(document: &'a Document, cell: &Cell, out: &mut Vec<u8>) -> Option<Open<'a>> {
+    let object = match cell {
+        Cell::Array { .. } => false,
+        Cell::Object { .. } => true,
+        _ => return None,
+    };
+    out.push(if object { b'{' } else { b'[' });
+    let rest = document.children(*cell).iter();
+    Some(Open { rest, object })
+}
+
+/// Writes the bracket that closes a container, over the comma behind its last child if it has any.
+#[inline]
+fn end(object: bool, out: &mut Vec<u8>) {
+    let bracket = if object { b'}' } else { b']' };
+    match out.last_mut() {
+        Some(comma @ b',') => *comma = bracket,
+        _ => out.push(bracket),
     }
 }
 
 #[inline]
-fn write_scalar(document: &Document, cell: Cell, out: &mut Vec<u8>) {
-    match cell {
+fn write_scalar(text: &[u8], cell: &Cell, out: &mut Vec<u8>) {
+    match *cell {
         Cell::String {
             plain: true,
             offset,
             len,
+            ..
         } => {
             // The quotes stand around it in the text.
-            let begin = offset as usize - 1;
-            let end = offset as usize + len as usize + 1;
-            out.extend_from_slice(&document.text.as_bytes()[begin..end]);
+            copy(text, offset as usize - 1, len as usize + 2, out);
         }
-        Cell::String { offset, len, .. } => write_string(out, document.slice(offset, len)),
+        Cell::String { offset, len, .. } => {
+            let begin = offset as usize;
+            write_escaped(&text[begin..begin + len as usize], out);
+        }
         Cell::Number(value) => write_number(out, value),
         Cell::Bool(true) => out.extend_from_slice(b"true"),
         Cell::Bool(false) => out.extend_from_slice(b"false"),
@@ -84,19 +88,37 @@ fn write_scalar(document: &Document, cell: Cell, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends `text` as a JSON string in canonical form, quotes included.
-pub fn write_string(out: &mut Vec<u8>, text: &str) {
-    let bytes = text.as_bytes();
+/// Appends `len` bytes of `text`. Most strings are short, and a copy of known length is a few instructions where a
+/// call to `memcpy` is many.
+#[inline]
+fn copy(text: &[u8], begin: usize, len: usize, out: &mut Vec<u8>) {
+    let rest = &text[begin..];
+    match rest.first_chunk::<16>() {
+        Some(chunk) if len <= chunk.len() => {
+            out.extend_from_slice(chunk);
+            out.truncate(out.len() - (chunk.len() - len));
+        }
+        _ => out.extend_from_slice(&rest[..len]),
+    }
+}
+
+#[inline(never)]
+fn write_escaped(text: &[u8], out: &mut Vec<u8>) {
     let mut run = 0;
     out.push(b'"');
     loop {
-        let end = run_end(bytes, run);
-        out.extend_from_slice(&bytes[run..end]);
-        let Some(byte) = bytes.get(end) else { break };
+        let end = run_end(text, run);
+        out.extend_from_slice(&text[run..end]);
+        let Some(byte) = text.get(end) else { break };
         write_escape(out, *byte);
         run = end + 1;
     }
     out.push(b'"');
+}
+
+/// Appends `text` as a JSON string in canonical form, quotes included.
+pub fn write_string(out: &mut Vec<u8>, text: &str) {
+    write_escaped(text.as_bytes(), out);
 }
 
 /// Whether `text` in quotes is its canonical form.
