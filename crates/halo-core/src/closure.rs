@@ -41,7 +41,10 @@ pub fn greatest(
     let mut lost = Vec::new();
     for (index, node) in group.iter().enumerate() {
         let holds = |edge: &GraphEdge| {
-            standing.get(edge.parent as usize).is_some_and(|parent| *parent != Standing::Outside) || outside(edge)
+            standing
+                .get(edge.parent as usize)
+                .is_some_and(|parent| *parent != Standing::Outside)
+                || outside(edge)
         };
         if supported.get(index) != Some(&true) || !graph.prerequisites(*node).iter().all(holds) {
             lost.push(*node);

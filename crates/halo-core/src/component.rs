@@ -127,11 +127,15 @@ pub(crate) struct Approvals {
 
 impl Component {
     pub(crate) fn id(&self) -> &str {
-        self.id.and_then(|node| self.document.at(node).as_str()).unwrap_or("")
+        self.id
+            .and_then(|node| self.document.at(node).as_str())
+            .unwrap_or("")
     }
 
     pub(crate) fn type_name(&self) -> &str {
-        self.type_name.and_then(|node| self.document.at(node).as_str()).unwrap_or("")
+        self.type_name
+            .and_then(|node| self.document.at(node).as_str())
+            .unwrap_or("")
     }
 
     pub(crate) fn payload(&self) -> Option<Value<'_>> {
@@ -141,7 +145,9 @@ impl Component {
     /// Its references as declared, in the order of the digest; none of a bad component.
     pub(crate) fn references(&self) -> Vec<Reference> {
         let mut components = Components::default();
-        let list = self.requires.and_then(|node| self.document.at(node).as_array());
+        let list = self
+            .requires
+            .and_then(|node| self.document.at(node).as_array());
         if let Some(list) = list
             && components.read_references(list).is_err()
         {

@@ -60,10 +60,18 @@ impl Submission {
     /// Errors: `bad_json`, `too_large`, `bad_envelope`, `catalog_mismatch`; nothing is stored.
     pub fn parse(text: &[u8], catalog: &Catalog) -> Result<Self, Refusal> {
         let limits = &catalog.limits;
-        let document = Document::parse(text, limits.depth)
-            .map_err(|error| Refusal::new(RefusalCode::BadJson, format!("the response is not strict JSON: {error}")))?;
+        let document = Document::parse(text, limits.depth).map_err(|error| {
+            Refusal::new(
+                RefusalCode::BadJson,
+                format!("the response is not strict JSON: {error}"),
+            )
+        })?;
         if text.len() > limits.response_bytes {
-            return Err(too_large("bytes of the response", text.len(), limits.response_bytes));
+            return Err(too_large(
+                "bytes of the response",
+                text.len(),
+                limits.response_bytes,
+            ));
         }
         Self::from_document(Arc::new(document), catalog)
     }
@@ -77,7 +85,11 @@ impl Submission {
         let mut components = Components::default();
         let limits = &catalog.limits;
         if envelope.components.len() > limits.components {
-            return Err(too_large("components", envelope.components.len(), limits.components));
+            return Err(too_large(
+                "components",
+                envelope.components.len(),
+                limits.components,
+            ));
         }
         components.declared.reserve_exact(envelope.components.len());
         let mut declared_references = 0;
@@ -87,16 +99,27 @@ impl Submission {
             components.digest_last(&document, &mut buffer, limits.payload_bytes)?;
         }
         if declared_references > limits.prerequisites {
-            return Err(too_large("prerequisites", declared_references, limits.prerequisites));
+            return Err(too_large(
+                "prerequisites",
+                declared_references,
+                limits.prerequisites,
+            ));
         }
-        Ok(Self { document, id, truncated, components })
+        Ok(Self {
+            document,
+            id,
+            truncated,
+            components,
+        })
     }
 }
 
 pub(crate) fn too_large(what: &str, found: usize, limit: usize) -> Refusal {
     Refusal::new(
         RefusalCode::TooLarge,
-        format!("{found} {what}, but the catalog's limit is {limit}; split the response or raise `limits`"),
+        format!(
+            "{found} {what}, but the catalog's limit is {limit}; split the response or raise `limits`"
+        ),
     )
 }
 
@@ -112,20 +135,28 @@ struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     fn read(root: Value<'a>) -> Result<Self, Refusal> {
         let Some(object) = root.as_object() else {
-            return Err(bad_envelope("a response is a JSON object with `components`"));
+            return Err(bad_envelope(
+                "a response is a JSON object with `components`",
+            ));
         };
-        let (mut id, mut catalog, mut version, mut truncated, mut components) = (None, None, None, false, None);
+        let (mut id, mut catalog, mut version, mut truncated, mut components) =
+            (None, None, None, false, None);
         for (name, value) in object.iter() {
             match name {
                 "response" => id = Some(text(name, value)?),
                 "catalog" => catalog = Some(text(name, value)?),
                 "catalog_version" => version = Some(text(name, value)?),
                 "truncated" => {
-                    truncated = value.as_bool().ok_or_else(|| bad_envelope("`truncated` must be true or false"))?;
+                    truncated = value
+                        .as_bool()
+                        .ok_or_else(|| bad_envelope("`truncated` must be true or false"))?;
                 }
                 "components" => {
-                    components =
-                        Some(value.as_array().ok_or_else(|| bad_envelope("`components` must be an array"))?);
+                    components = Some(
+                        value
+                            .as_array()
+                            .ok_or_else(|| bad_envelope("`components` must be an array"))?,
+                    );
                 }
                 other => {
                     return Err(bad_envelope(&format!(
@@ -141,17 +172,30 @@ impl<'a> Envelope<'a> {
                 shorten(id)
             )));
         }
-        let components = components.ok_or_else(|| bad_envelope("the field `components` is missing"))?;
-        Ok(Self { id, catalog, version, truncated, components })
+        let components =
+            components.ok_or_else(|| bad_envelope("the field `components` is missing"))?;
+        Ok(Self {
+            id,
+            catalog,
+            version,
+            truncated,
+            components,
+        })
     }
 
     fn check_catalog(&self, catalog: &Catalog) -> Result<(), Refusal> {
-        let pairs = [("catalog", self.catalog, &catalog.name), ("catalog_version", self.version, &catalog.version)];
+        let pairs = [
+            ("catalog", self.catalog, &catalog.name),
+            ("catalog_version", self.version, &catalog.version),
+        ];
         for (field, given, ours) in pairs {
             if let Some(given) = given.filter(|given| given != ours) {
                 return Err(Refusal::new(
                     RefusalCode::CatalogMismatch,
-                    format!("`{field}` is `{}`, but `{ours}` is in force", shorten(given)),
+                    format!(
+                        "`{field}` is `{}`, but `{ours}` is in force",
+                        shorten(given)
+                    ),
                 ));
             }
         }
@@ -160,7 +204,9 @@ impl<'a> Envelope<'a> {
 }
 
 fn text<'a>(name: &str, value: Value<'a>) -> Result<&'a str, Refusal> {
-    value.as_str().ok_or_else(|| bad_envelope(&format!("`{name}` must be text")))
+    value
+        .as_str()
+        .ok_or_else(|| bad_envelope(&format!("`{name}` must be text")))
 }
 
 fn bad_envelope(message: &str) -> Refusal {
@@ -181,8 +227,11 @@ pub(crate) fn shorten(text: &str) -> String {
 /// `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`
 pub(crate) fn is_id(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');
-    bytes.len() <= 128 && bytes.first().is_some_and(u8::is_ascii_alphanumeric) && bytes.iter().all(inner)
+    let inner =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');
+    bytes.len() <= 128
+        && bytes.first().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.iter().all(inner)
 }
 
 impl Components {
@@ -212,7 +261,9 @@ impl Components {
                     (declared.type_name.is_none(), "type"),
                     (declared.payload.is_none(), "payload"),
                 ];
-                if let (None, Some((_, name))) = (&declared.bad, missing.iter().find(|(missing, _)| *missing)) {
+                if let (None, Some((_, name))) =
+                    (&declared.bad, missing.iter().find(|(missing, _)| *missing))
+                {
                     declared.bad = Some(format!("the field `{name}` is missing"));
                 }
             }
@@ -262,14 +313,19 @@ impl Components {
     }
 
     /// Appends the references of a `requires` list: sorted by id, then phase as text; no pair twice (P3).
-    pub(crate) fn read_references(&mut self, references: halo_canon::Array<'_>) -> Result<(), String> {
+    pub(crate) fn read_references(
+        &mut self,
+        references: halo_canon::Array<'_>,
+    ) -> Result<(), String> {
         let start = self.references.len();
         let mut ordered = true;
         let mut last: Option<(&str, Milestone)> = None;
-        let mut keyed: smallvec::SmallVec<[(&str, Milestone, Node); 16]> = smallvec::SmallVec::new();
+        let mut keyed: smallvec::SmallVec<[(&str, Milestone, Node); 16]> =
+            smallvec::SmallVec::new();
         for reference in references.iter() {
             let (id, phase, node) = read_reference(reference)?;
-            ordered &= last.is_none_or(|last| (last.0, text_order(last.1)) < (id, text_order(phase)));
+            ordered &=
+                last.is_none_or(|last| (last.0, text_order(last.1)) < (id, text_order(phase)));
             last = Some((id, phase));
             keyed.push((id, phase, node));
         }
@@ -277,7 +333,11 @@ impl Components {
             keyed.sort_unstable_by_key(|(id, phase, _)| (*id, text_order(*phase)));
             keyed.dedup_by_key(|(id, phase, _)| (*id, *phase));
         }
-        self.references.extend(keyed.iter().map(|(_, phase, node)| Reference { id: *node, phase: *phase }));
+        self.references
+            .extend(keyed.iter().map(|(_, phase, node)| Reference {
+                id: *node,
+                phase: *phase,
+            }));
         debug_assert!(self.references.len() >= start);
         Ok(())
     }
@@ -289,11 +349,17 @@ impl Components {
         buffer: &mut Vec<u8>,
         payload_limit: usize,
     ) -> Result<(), Refusal> {
-        let Some(declared) = self.declared.last_mut() else { return Ok(()) };
-        let references = &self.references[declared.references.start as usize..declared.references.end as usize];
-        if let (None, Some(id), Some(type_name), Some(payload)) =
-            (&declared.bad, declared.id, declared.type_name, declared.payload)
-        {
+        let Some(declared) = self.declared.last_mut() else {
+            return Ok(());
+        };
+        let references =
+            &self.references[declared.references.start as usize..declared.references.end as usize];
+        if let (None, Some(id), Some(type_name), Some(payload)) = (
+            &declared.bad,
+            declared.id,
+            declared.type_name,
+            declared.payload,
+        ) {
             let parts = identity::ComponentText {
                 id: document.at(id),
                 type_name: document.at(type_name),
@@ -302,13 +368,21 @@ impl Components {
             let (digest, payload_len) = parts.digest(document, references, buffer);
             declared.digest = Some(digest);
             if payload_len > payload_limit {
-                return Err(too_large("bytes in one payload", payload_len, payload_limit));
+                return Err(too_large(
+                    "bytes in one payload",
+                    payload_len,
+                    payload_limit,
+                ));
             }
         } else if let Some(payload) = declared.payload {
             buffer.clear();
             document.at(payload).write_canonical(buffer);
             if buffer.len() > payload_limit {
-                return Err(too_large("bytes in one payload", buffer.len(), payload_limit));
+                return Err(too_large(
+                    "bytes in one payload",
+                    buffer.len(),
+                    payload_limit,
+                ));
             }
         }
         Ok(())
@@ -317,7 +391,10 @@ impl Components {
     pub(crate) fn references_of(&self, index: usize) -> &[Reference] {
         self.declared
             .get(index)
-            .and_then(|declared| self.references.get(declared.references.start as usize..declared.references.end as usize))
+            .and_then(|declared| {
+                self.references
+                    .get(declared.references.start as usize..declared.references.end as usize)
+            })
             .unwrap_or(&[])
     }
 }
@@ -332,7 +409,10 @@ fn read_reference(reference: Value<'_>) -> Result<(&str, Milestone, Node), Strin
             ("id", Kind::String(text)) if is_id(text) => id = Some((text, value.node())),
             ("id", _) => return Err("a reference's `id` is not an id".into()),
             ("phase", Kind::String(text)) => {
-                phase = Some(milestone_of(text).ok_or_else(|| format!("unknown phase `{}`", shorten(text)))?);
+                phase = Some(
+                    milestone_of(text)
+                        .ok_or_else(|| format!("unknown phase `{}`", shorten(text)))?,
+                );
             }
             ("phase", _) => return Err("a reference's `phase` is not text".into()),
             (other, _) => return Err(format!("unknown field `{}` in a reference", shorten(other))),

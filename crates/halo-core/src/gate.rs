@@ -66,8 +66,30 @@ pub(crate) struct PermitText {
 
 impl DispatchPermit {
     pub(crate) fn new(text: PermitText) -> Self {
-        let PermitText { component, generation, binding, sequence, response, id, type_name, adapter, payload, valid_until } = text;
-        Self { component, generation, binding, sequence, response, id, type_name, adapter, payload, valid_until }
+        let PermitText {
+            component,
+            generation,
+            binding,
+            sequence,
+            response,
+            id,
+            type_name,
+            adapter,
+            payload,
+            valid_until,
+        } = text;
+        Self {
+            component,
+            generation,
+            binding,
+            sequence,
+            response,
+            id,
+            type_name,
+            adapter,
+            payload,
+            valid_until,
+        }
     }
     /// The component, by number.
     pub fn component(&self) -> ComponentRef {
@@ -139,9 +161,28 @@ pub(crate) struct EmitText {
 
 impl EmitPermit {
     pub(crate) fn new(text: EmitText) -> Self {
-        let EmitText { component, generation, response, id, type_name, path, payload, digest } = text;
+        let EmitText {
+            component,
+            generation,
+            response,
+            id,
+            type_name,
+            path,
+            payload,
+            digest,
+        } = text;
         let emission = crate::token::emission_id(&response, &id, generation, &digest);
-        Self { component, generation, emission, response, id, type_name, path, payload, digest }
+        Self {
+            component,
+            generation,
+            emission,
+            response,
+            id,
+            type_name,
+            path,
+            payload,
+            digest,
+        }
     }
     /// The component, by number.
     pub fn component(&self) -> ComponentRef {
@@ -211,9 +252,17 @@ impl NotReady {
 /// where none does.
 pub(crate) fn changed_bounds(instance: &Instance<'_>, world: &World<'_>) -> Vec<u16> {
     let digest = DigestText::of(instance);
-    let Some(keys) = instance.keys(digest.as_str()) else { return Vec::new() };
+    let Some(keys) = instance.keys(digest.as_str()) else {
+        return Vec::new();
+    };
     let mut changed = Vec::new();
-    for (index, (bound, then)) in instance.type_.bind.iter().zip(&instance.component.bound).enumerate() {
+    for (index, (bound, then)) in instance
+        .type_
+        .bind
+        .iter()
+        .zip(&instance.component.bound)
+        .enumerate()
+    {
         if !then.holds(bound, instance.record(world.state, bound.slot), &keys) {
             changed.push(index as u16);
         }
@@ -222,9 +271,15 @@ pub(crate) fn changed_bounds(instance: &Instance<'_>, world: &World<'_>) -> Vec<
 }
 
 /// The reasons for changed bound paths, each with both values.
-pub(crate) fn changed_reasons(instance: &Instance<'_>, world: &World<'_>, changed: &[u16]) -> Vec<Reason> {
+pub(crate) fn changed_reasons(
+    instance: &Instance<'_>,
+    world: &World<'_>,
+    changed: &[u16],
+) -> Vec<Reason> {
     let digest = DigestText::of(instance);
-    let Some(keys) = instance.keys(digest.as_str()) else { return Vec::new() };
+    let Some(keys) = instance.keys(digest.as_str()) else {
+        return Vec::new();
+    };
     let reason = |index: &u16| {
         let bound = instance.type_.bind.get(usize::from(*index))?;
         let then = instance.component.bound.get(usize::from(*index))?;
@@ -235,7 +290,13 @@ pub(crate) fn changed_reasons(instance: &Instance<'_>, world: &World<'_>, change
 }
 
 /// The bound values of an instance, as they are now.
-pub(crate) fn read_bounds(instance: &Instance<'_>, world: &World<'_>, keys: &Keys<'_>) -> Vec<BoundValue> {
-    let read = |bound: &halo_catalog::Bound| BoundValue::read(bound, instance.record(world.state, bound.slot), keys);
+pub(crate) fn read_bounds(
+    instance: &Instance<'_>,
+    world: &World<'_>,
+    keys: &Keys<'_>,
+) -> Vec<BoundValue> {
+    let read = |bound: &halo_catalog::Bound| {
+        BoundValue::read(bound, instance.record(world.state, bound.slot), keys)
+    };
     instance.type_.bind.iter().map(read).collect()
 }

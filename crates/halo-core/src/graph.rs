@@ -26,7 +26,14 @@ pub struct GraphEdge {
 impl GraphEdge {
     /// A prerequisite at `phase`, on the parent's first digest.
     pub fn new(parent: u32, child: u32, phase: Milestone) -> Self {
-        Self { parent, child, phase, until_left: false, version: 0, next: END }
+        Self {
+            parent,
+            child,
+            phase,
+            until_left: false,
+            version: 0,
+            next: END,
+        }
     }
 }
 
@@ -50,7 +57,11 @@ impl ResponseGraph {
         let exists = |node: u32| (node as usize) < nodes;
         edges.retain(|edge| exists(edge.parent) && exists(edge.child));
         debug_assert!(edges.is_sorted_by_key(|edge| edge.child));
-        let mut graph = Self { parents: Vec::with_capacity(nodes), first_child: vec![END; nodes], edges };
+        let mut graph = Self {
+            parents: Vec::with_capacity(nodes),
+            first_child: vec![END; nodes],
+            edges,
+        };
         graph.link(nodes);
         // Every reference to an earlier component: acyclic at a glance, as most responses are.
         if graph.edges.iter().all(|edge| edge.parent < edge.child) {
@@ -94,18 +105,30 @@ impl ResponseGraph {
     /// The prerequisites of a component.
     pub fn prerequisites(&self, child: u32) -> &[GraphEdge] {
         let range = self.parents.get(child as usize).cloned().unwrap_or(0..0);
-        self.edges.get(range.start as usize..range.end as usize).unwrap_or(&[])
+        self.edges
+            .get(range.start as usize..range.end as usize)
+            .unwrap_or(&[])
     }
 
     /// The edges to those that directly wait for a component.
     pub fn dependents(&self, parent: u32) -> Dependents<'_> {
-        Dependents { graph: self, next: self.first_child.get(parent as usize).copied().unwrap_or(END) }
+        Dependents {
+            graph: self,
+            next: self
+                .first_child
+                .get(parent as usize)
+                .copied()
+                .unwrap_or(END),
+        }
     }
 
     /// Gives some components other prerequisites (P22). Errors, with nothing changed: the first given component that
     /// would lie on a cycle.
     pub fn replace(&mut self, replaced: Vec<(u32, Vec<GraphEdge>)>) -> Result<(), u32> {
-        let new: HashMap<u32, &[GraphEdge]> = replaced.iter().map(|(node, edges)| (*node, edges.as_slice())).collect();
+        let new: HashMap<u32, &[GraphEdge]> = replaced
+            .iter()
+            .map(|(node, edges)| (*node, edges.as_slice()))
+            .collect();
         for (node, _) in &replaced {
             if self.reaches_itself(*node, &new) {
                 return Err(*node);
@@ -115,7 +138,9 @@ impl ResponseGraph {
             let start = self.edges.len() as u32;
             for mut edge in edges {
                 let index = self.edges.len() as u32;
-                let Some(first) = self.first_child.get_mut(edge.parent as usize) else { continue };
+                let Some(first) = self.first_child.get_mut(edge.parent as usize) else {
+                    continue;
+                };
                 edge.child = node;
                 edge.next = *first;
                 *first = index;
@@ -130,7 +155,11 @@ impl ResponseGraph {
 
     /// Walks up from `node`, over new prerequisites where given. Iterative: a chain may be 100,000 deep.
     fn reaches_itself(&self, node: u32, new: &HashMap<u32, &[GraphEdge]>) -> bool {
-        let parents = |node: u32| new.get(&node).copied().unwrap_or_else(|| self.prerequisites(node));
+        let parents = |node: u32| {
+            new.get(&node)
+                .copied()
+                .unwrap_or_else(|| self.prerequisites(node))
+        };
         let mut seen = std::collections::HashSet::new();
         let mut stack: Vec<u32> = parents(node).iter().map(|edge| edge.parent).collect();
         while let Some(ancestor) = stack.pop() {
@@ -148,8 +177,14 @@ impl ResponseGraph {
     /// no cycle reaches; Tarjan, iterative, judges the rest.
     fn nodes_on_cycles(&self) -> Vec<u32> {
         let nodes = self.len();
-        let mut waiting: Vec<u32> = self.parents.iter().map(|range| range.end - range.start).collect();
-        let mut free: Vec<u32> = (0..nodes as u32).filter(|node| waiting.get(*node as usize) == Some(&0)).collect();
+        let mut waiting: Vec<u32> = self
+            .parents
+            .iter()
+            .map(|range| range.end - range.start)
+            .collect();
+        let mut free: Vec<u32> = (0..nodes as u32)
+            .filter(|node| waiting.get(*node as usize) == Some(&0))
+            .collect();
         while let Some(node) = free.pop() {
             for edge in self.dependents(node) {
                 if let Some(count) = waiting.get_mut(edge.child as usize) {
@@ -160,7 +195,9 @@ impl ResponseGraph {
                 }
             }
         }
-        let rest: Vec<u32> = (0..nodes as u32).filter(|node| waiting.get(*node as usize).is_some_and(|n| *n > 0)).collect();
+        let rest: Vec<u32> = (0..nodes as u32)
+            .filter(|node| waiting.get(*node as usize).is_some_and(|n| *n > 0))
+            .collect();
         Tarjan::new(self, nodes).run(&rest)
     }
 }
@@ -180,7 +217,12 @@ impl<'a> Iterator for Dependents<'a> {
             let index = self.next;
             let edge = self.graph.edges.get(index as usize)?;
             self.next = edge.next;
-            if self.graph.parents.get(edge.child as usize).is_some_and(|range| range.contains(&index)) {
+            if self
+                .graph
+                .parents
+                .get(edge.child as usize)
+                .is_some_and(|range| range.contains(&index))
+            {
                 return Some(edge);
             }
         }
@@ -259,12 +301,20 @@ impl<'a> Tarjan<'a> {
         if self.low[node as usize] != self.order[node as usize] {
             return;
         }
-        let start = self.stack.iter().rposition(|member| *member == node).unwrap_or(0);
+        let start = self
+            .stack
+            .iter()
+            .rposition(|member| *member == node)
+            .unwrap_or(0);
         let members = self.stack.split_off(start);
         for member in &members {
             self.on_stack[*member as usize] = false;
         }
-        let itself = self.graph.prerequisites(node).iter().any(|edge| edge.parent == node);
+        let itself = self
+            .graph
+            .prerequisites(node)
+            .iter()
+            .any(|edge| edge.parent == node);
         if members.len() > 1 || itself {
             self.cyclic.extend(members);
         }

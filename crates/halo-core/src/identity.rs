@@ -16,7 +16,12 @@ pub(crate) struct ComponentText<'a> {
 
 impl ComponentText<'_> {
     /// `d_e` and the length of the canonical payload. `references` must be sorted, without repetition (P3).
-    pub(crate) fn digest(&self, document: &Document, references: &[Reference], out: &mut Vec<u8>) -> (Digest, usize) {
+    pub(crate) fn digest(
+        &self,
+        document: &Document,
+        references: &[Reference],
+        out: &mut Vec<u8>,
+    ) -> (Digest, usize) {
         out.clear();
         out.extend_from_slice(b"{\"halo\":\"component/v1\",\"id\":");
         self.id.write_canonical(out);
@@ -26,7 +31,11 @@ impl ComponentText<'_> {
         let payload_len = out.len() - start;
         out.extend_from_slice(b",\"requires\":[");
         for (index, reference) in references.iter().enumerate() {
-            out.extend_from_slice(if index == 0 { b"{\"id\":" } else { b",{\"id\":" });
+            out.extend_from_slice(if index == 0 {
+                b"{\"id\":"
+            } else {
+                b",{\"id\":"
+            });
             document.at(reference.id).write_canonical(out);
             out.extend_from_slice(b",\"phase\":\"");
             out.extend_from_slice(milestone_name(reference.phase).as_bytes());
@@ -42,7 +51,12 @@ impl ComponentText<'_> {
 /// `d_e` of a component given by its parts, for approvals and certificates made outside. `requires` as declared.
 ///
 /// Nothing when `requires` is not a list of references.
-pub fn component_digest(id: &str, type_name: &str, payload: Value<'_>, requires: &[(&str, &str)]) -> Digest {
+pub fn component_digest(
+    id: &str,
+    type_name: &str,
+    payload: Value<'_>,
+    requires: &[(&str, &str)],
+) -> Digest {
     let mut references: Vec<(&str, &str)> = requires.to_vec();
     references.sort_unstable();
     references.dedup();
@@ -53,7 +67,11 @@ pub fn component_digest(id: &str, type_name: &str, payload: Value<'_>, requires:
     payload.write_canonical(&mut out);
     out.extend_from_slice(b",\"requires\":[");
     for (index, (id, phase)) in references.iter().enumerate() {
-        out.extend_from_slice(if index == 0 { b"{\"id\":" } else { b",{\"id\":" });
+        out.extend_from_slice(if index == 0 {
+            b"{\"id\":"
+        } else {
+            b",{\"id\":"
+        });
         write_string(&mut out, id);
         out.extend_from_slice(b",\"phase\":");
         write_string(&mut out, phase);
@@ -83,7 +101,9 @@ impl Witness {
         out.extend_from_slice(b"{\"bound\":{");
         let mut first = true;
         for (index, text) in order {
-            let Some(value) = bound.get(usize::from(*index)) else { continue };
+            let Some(value) = bound.get(usize::from(*index)) else {
+                continue;
+            };
             if value.is_absent() {
                 continue;
             }
@@ -136,18 +156,30 @@ impl CatalogText {
         name_and_version.extend_from_slice(b",\"catalog_version\":");
         write_string(&mut name_and_version, &catalog.version);
         name_and_version.extend_from_slice(b",\"certificate\":");
-        let bound_order = catalog.types.iter().map(|type_| canonical_bound_order(&type_.bind)).collect();
-        Self { name_and_version, bound_order }
+        let bound_order = catalog
+            .types
+            .iter()
+            .map(|type_| canonical_bound_order(&type_.bind))
+            .collect();
+        Self {
+            name_and_version,
+            bound_order,
+        }
     }
 
     pub(crate) fn bound_order(&self, type_: u16) -> &[(u16, Box<str>)] {
-        self.bound_order.get(usize::from(type_)).map_or(&[], Vec::as_slice)
+        self.bound_order
+            .get(usize::from(type_))
+            .map_or(&[], Vec::as_slice)
     }
 }
 
 fn canonical_bound_order(bind: &[halo_catalog::Bound]) -> Vec<(u16, Box<str>)> {
     let mut order: Vec<u16> = (0..bind.len() as u16).collect();
-    let units = |index: &u16| bind.get(usize::from(*index)).map(|bound| bound.text.encode_utf16().collect::<Vec<_>>());
+    let units = |index: &u16| {
+        bind.get(usize::from(*index))
+            .map(|bound| bound.text.encode_utf16().collect::<Vec<_>>())
+    };
     order.sort_by_key(units);
     let member = |index: u16| {
         let mut text = Vec::new();

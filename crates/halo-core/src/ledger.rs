@@ -51,23 +51,31 @@ impl Ledger {
         if let Some(known) = self.adapters.iter().position(|known| *known.name == *name) {
             return known as u32;
         }
-        self.adapters.push(AdapterLedger { name: name.into(), highest: 0, gaps: BTreeMap::new() });
+        self.adapters.push(AdapterLedger {
+            name: name.into(),
+            highest: 0,
+            gaps: BTreeMap::new(),
+        });
         (self.adapters.len() - 1) as u32
     }
 
     pub(crate) fn adapter_name(&self, adapter: u32) -> &str {
-        self.adapters.get(adapter as usize).map_or("", |adapter| &adapter.name)
+        self.adapters
+            .get(adapter as usize)
+            .map_or("", |adapter| &adapter.name)
     }
 
     /// Whether a given number may be used now (P2).
     pub(crate) fn may_give(&self, adapter: u32, sequence: u64) -> bool {
-        self.adapters
-            .get(adapter as usize)
-            .is_some_and(|ledger| !ledger.is_used(sequence) && sequence <= ledger.highest.saturating_add(SEQUENCE_LEAD))
+        self.adapters.get(adapter as usize).is_some_and(|ledger| {
+            !ledger.is_used(sequence) && sequence <= ledger.highest.saturating_add(SEQUENCE_LEAD)
+        })
     }
 
     pub(crate) fn is_used(&self, adapter: u32, sequence: u64) -> bool {
-        self.adapters.get(adapter as usize).is_some_and(|ledger| ledger.is_used(sequence))
+        self.adapters
+            .get(adapter as usize)
+            .is_some_and(|ledger| ledger.is_used(sequence))
     }
 
     /// Uses up a given number.
@@ -79,7 +87,9 @@ impl Ledger {
 
     /// Uses up the next number: one more than the highest used.
     pub(crate) fn next(&mut self, adapter: u32) -> u64 {
-        let Some(ledger) = self.adapters.get_mut(adapter as usize) else { return 0 };
+        let Some(ledger) = self.adapters.get_mut(adapter as usize) else {
+            return 0;
+        };
         ledger.highest += 1;
         ledger.highest
     }
@@ -93,15 +103,32 @@ impl Ledger {
     }
 
     /// Takes a key with the token, when its action leaves.
-    pub(crate) fn hold(&mut self, adapter: u32, key: &str, holder: (ComponentRef, u32), hold: Hold) {
+    pub(crate) fn hold(
+        &mut self,
+        adapter: u32,
+        key: &str,
+        holder: (ComponentRef, u32),
+        hold: Hold,
+    ) {
         let (component, generation) = holder;
         let until = hold.for_.map(|span| hold.from.plus(span));
-        let entry = Holder { component, generation, until, unresolved: hold.unresolved };
+        let entry = Holder {
+            component,
+            generation,
+            until,
+            unresolved: hold.unresolved,
+        };
         self.once.insert((adapter, key.into()), entry);
     }
 
     /// The action of this holder is known to have happened, or to be in doubt again.
-    pub(crate) fn resolve(&mut self, adapter: u32, key: &str, holder: (ComponentRef, u32), unresolved: bool) {
+    pub(crate) fn resolve(
+        &mut self,
+        adapter: u32,
+        key: &str,
+        holder: (ComponentRef, u32),
+        unresolved: bool,
+    ) {
         if let Some(entry) = self.once.get_mut(&(adapter, Box::from(key)))
             && (entry.component, entry.generation) == holder
         {
@@ -112,19 +139,28 @@ impl Ledger {
     /// Frees a key whose action failed or was not sent.
     pub(crate) fn free(&mut self, adapter: u32, key: &str, holder: (ComponentRef, u32)) {
         let key = (adapter, Box::from(key));
-        if self.once.get(&key).is_some_and(|entry| (entry.component, entry.generation) == holder) {
+        if self
+            .once
+            .get(&key)
+            .is_some_and(|entry| (entry.component, entry.generation) == holder)
+        {
             self.once.remove(&key);
         }
     }
 
     /// `reader` is not supported any more once somebody else takes the key.
     pub(crate) fn watch_key(&mut self, adapter: u32, key: &str, reader: ComponentRef) {
-        self.waiting.entry((adapter, key.into())).or_default().push(reader);
+        self.waiting
+            .entry((adapter, key.into()))
+            .or_default()
+            .push(reader);
     }
 
     /// Those watched with a key, each once; the list starts anew.
     pub(crate) fn watchers(&mut self, adapter: u32, key: &str) -> Vec<ComponentRef> {
-        self.waiting.remove(&(adapter, Box::from(key))).unwrap_or_default()
+        self.waiting
+            .remove(&(adapter, Box::from(key)))
+            .unwrap_or_default()
     }
 }
 
@@ -152,7 +188,12 @@ impl AdapterLedger {
             self.highest = sequence;
             return;
         }
-        let Some((first, last)) = self.gaps.range(..=sequence).next_back().map(|(first, last)| (*first, *last)) else {
+        let Some((first, last)) = self
+            .gaps
+            .range(..=sequence)
+            .next_back()
+            .map(|(first, last)| (*first, *last))
+        else {
             return;
         };
         if sequence > last {

@@ -38,14 +38,20 @@ impl ObligationState {
     /// Whether an obligation in this state may come into `next` (P21).
     pub fn may_become(self, next: Self) -> bool {
         use ObligationState::{
-            Created, Discharged, Dispatched, ExternalSupportReceived, Failed, ReadyForReadmission, TimedOut,
+            Created, Discharged, Dispatched, ExternalSupportReceived, Failed, ReadyForReadmission,
+            TimedOut,
         };
         match self {
             Created => matches!(next, Dispatched | Discharged | Failed | TimedOut),
             Dispatched => {
-                matches!(next, ExternalSupportReceived | ReadyForReadmission | Discharged | Failed | TimedOut)
+                matches!(
+                    next,
+                    ExternalSupportReceived | ReadyForReadmission | Discharged | Failed | TimedOut
+                )
             }
-            ExternalSupportReceived => matches!(next, ReadyForReadmission | Discharged | Failed | TimedOut),
+            ExternalSupportReceived => {
+                matches!(next, ReadyForReadmission | Discharged | Failed | TimedOut)
+            }
             ReadyForReadmission => matches!(next, Discharged | Failed | TimedOut),
             Discharged | Failed | TimedOut => false,
         }
@@ -92,7 +98,11 @@ pub(crate) struct Obligation {
 impl Obligation {
     /// Whether everything that was asked for came; `ready` conditions apart.
     pub(crate) fn is_refreshed(&self) -> bool {
-        if self.refresh.is_empty() { self.reported } else { self.refresh.iter().all(|(_, refreshed)| *refreshed) }
+        if self.refresh.is_empty() {
+            self.reported
+        } else {
+            self.refresh.iter().all(|(_, refreshed)| *refreshed)
+        }
     }
 
     /// Notes an update of `slot`. Whether it is one of those asked for.

@@ -46,7 +46,10 @@ impl Phase {
 
     /// Left, and not failed: its current support still counts for those that wait for it (P9).
     pub fn has_left(self) -> bool {
-        matches!(self, Self::Emitted | Self::Dispatched | Self::Observed | Self::InDoubt)
+        matches!(
+            self,
+            Self::Emitted | Self::Dispatched | Self::Observed | Self::InDoubt
+        )
     }
 
     /// Withheld, invalidated or failed: only a later generation can leave (I4).
@@ -67,10 +70,16 @@ impl Phase {
 
     /// Whether an instance in this phase may come into `next` (P11, P12, P17).
     pub fn may_become(self, next: Self) -> bool {
-        use Phase::{Dispatched, Emitted, Failed, InDoubt, Invalidated, Observed, Pending, Proposed, Retained, Withheld};
+        use Phase::{
+            Dispatched, Emitted, Failed, InDoubt, Invalidated, Observed, Pending, Proposed,
+            Retained, Withheld,
+        };
         match self {
             Proposed => matches!(next, Retained | Pending | Withheld),
-            Retained => matches!(next, Pending | Withheld | Invalidated | Emitted | Dispatched | Failed | InDoubt),
+            Retained => matches!(
+                next,
+                Pending | Withheld | Invalidated | Emitted | Dispatched | Failed | InDoubt
+            ),
             Pending => matches!(next, Retained | Withheld | Invalidated),
             InDoubt => matches!(next, Observed | Failed),
             Dispatched => matches!(next, Observed | Failed),

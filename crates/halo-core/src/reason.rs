@@ -92,11 +92,19 @@ pub struct Reason {
 
 impl Reason {
     pub(crate) fn of(code: ReasonCode) -> Self {
-        Self { code, subject: None, detail: None }
+        Self {
+            code,
+            subject: None,
+            detail: None,
+        }
     }
 
     pub(crate) fn about(code: ReasonCode, subject: &str) -> Self {
-        Self { code, subject: Some(subject.into()), detail: None }
+        Self {
+            code,
+            subject: Some(subject.into()),
+            detail: None,
+        }
     }
 
     pub(crate) fn with_detail(mut self, detail: impl Into<Box<str>>) -> Self {
@@ -256,6 +264,9 @@ pub struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(code: RefusalCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self {
+            code,
+            message: message.into(),
+        }
     }
 }

@@ -39,7 +39,8 @@ impl IdIndex {
         if let Some(first) = self.0.find(hash, |other| id_of(*other) == id) {
             return Some(*first);
         }
-        self.0.insert_unique(hash, position, |other| hasher.hash_one(id_of(*other)));
+        self.0
+            .insert_unique(hash, position, |other| hasher.hash_one(id_of(*other)));
         None
     }
 
@@ -49,13 +50,19 @@ impl IdIndex {
         id: &str,
         id_of: impl Fn(u32) -> &'a str,
     ) -> Option<u32> {
-        self.0.find(hasher.hash_one(id), |other| id_of(*other) == id).copied()
+        self.0
+            .find(hasher.hash_one(id), |other| id_of(*other) == id)
+            .copied()
     }
 }
 
 impl Response {
     pub(crate) fn position(&self, hasher: &SeedableRandomState, id: &str) -> Option<u32> {
-        self.index.find(hasher, id, |position| self.components.get(position as usize).map_or("", Component::id))
+        self.index.find(hasher, id, |position| {
+            self.components
+                .get(position as usize)
+                .map_or("", Component::id)
+        })
     }
 
     pub(crate) fn get(&self, position: u32) -> Option<&Component> {

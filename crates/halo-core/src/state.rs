@@ -6,8 +6,10 @@ use crate::{
     reason::{Reason, ReasonCode, Refusal, RefusalCode},
 };
 use foldhash::quality::SeedableRandomState;
-use halo_canon::{Document, Duration, Instant, Kind, MAX_INTEGER, Node, Value, write_number, write_string};
 use halo_canon::Schema;
+use halo_canon::{
+    Document, Duration, Instant, Kind, MAX_INTEGER, Node, Value, write_number, write_string,
+};
 use halo_catalog::{Bound, BoundField};
 use halo_cel::{Index, PathSegment};
 use hashbrown::HashTable;
@@ -88,7 +90,12 @@ pub(crate) struct SourceRule<'a> {
 
 impl State {
     pub(crate) fn new(hasher: SeedableRandomState) -> Self {
-        Self { sources: Vec::new(), slots: Vec::new(), index: HashTable::new(), hasher }
+        Self {
+            sources: Vec::new(),
+            slots: Vec::new(),
+            index: HashTable::new(),
+            hasher,
+        }
     }
 
     /// The number of a source of that name, over all catalogs.
@@ -103,9 +110,13 @@ impl State {
     /// The slot of a record, where there is one.
     pub(crate) fn find(&self, source: u32, key: Option<&str>) -> Option<SlotIx> {
         let same = |ix: &SlotIx| {
-            self.slots.get(*ix as usize).is_some_and(|slot| slot.source == source && slot.key.as_deref() == key)
+            self.slots
+                .get(*ix as usize)
+                .is_some_and(|slot| slot.source == source && slot.key.as_deref() == key)
         };
-        self.index.find(self.hasher.hash_one((source, key)), same).copied()
+        self.index
+            .find(self.hasher.hash_one((source, key)), same)
+            .copied()
     }
 
     /// The slot of a record, made where it was not there.
@@ -127,7 +138,9 @@ impl State {
         });
         let (slots, hasher) = (&self.slots, &self.hasher);
         self.index.insert_unique(hash, ix, |ix| {
-            slots.get(*ix as usize).map_or(0, |slot| hasher.hash_one((slot.source, slot.key.as_deref())))
+            slots.get(*ix as usize).map_or(0, |slot| {
+                hasher.hash_one((slot.source, slot.key.as_deref()))
+            })
         });
         ix
     }
@@ -147,8 +160,13 @@ impl State {
 
     /// `source` or `source/key`, as state, obligations and HTTP name it.
     pub(crate) fn address(&self, ix: SlotIx) -> String {
-        let Some(slot) = self.get(ix) else { return String::new() };
-        let source = self.sources.get(slot.source as usize).map_or("", |name| name);
+        let Some(slot) = self.get(ix) else {
+            return String::new();
+        };
+        let source = self
+            .sources
+            .get(slot.source as usize)
+            .map_or("", |name| name);
         match &slot.key {
             None => source.to_owned(),
             Some(key) => format!("{source}/{key}"),
@@ -157,7 +175,10 @@ impl State {
 
     /// All slots that hold a record, in order of their making.
     pub(crate) fn filled(&self) -> impl Iterator<Item = (SlotIx, &StoredRecord)> {
-        self.slots.iter().enumerate().filter_map(|(ix, slot)| Some((ix as SlotIx, slot.record()?)))
+        self.slots
+            .iter()
+            .enumerate()
+            .filter_map(|(ix, slot)| Some((ix as SlotIx, slot.record()?)))
     }
 
     /// Enters `reader` at every slot of its footprint.
@@ -170,7 +191,12 @@ impl State {
     }
 
     /// Takes one entry of a reader out of every slot of its footprint; `still` tells which readers remain.
-    pub(crate) fn unsubscribe(&mut self, slots: &SlotList, footprint: usize, still: impl Fn(ComponentRef) -> bool) {
+    pub(crate) fn unsubscribe(
+        &mut self,
+        slots: &SlotList,
+        footprint: usize,
+        still: impl Fn(ComponentRef) -> bool,
+    ) {
         for ix in slots.iter().take(footprint) {
             if let Some(slot) = self.slots.get_mut(*ix as usize) {
                 slot.ended_readers += 1;
@@ -202,8 +228,14 @@ impl State {
             );
             return Err(Refusal::new(RefusalCode::FutureUpdate, message));
         }
-        if let Some(violation) = rule.schema.and_then(|schema| schema.explain(document.at(update.value))) {
-            return Err(Refusal::new(RefusalCode::BadState, format!("the value breaks the source's schema: {violation}")));
+        if let Some(violation) = rule
+            .schema
+            .and_then(|schema| schema.explain(document.at(update.value)))
+        {
+            return Err(Refusal::new(
+                RefusalCode::BadState,
+                format!("the value breaks the source's schema: {violation}"),
+            ));
         }
         let Some(slot) = self.slots.get_mut(ix as usize) else {
             return Err(Refusal::new(RefusalCode::UnknownSource, "no such record"));
@@ -229,21 +261,30 @@ impl Update {
         let (mut epoch, mut observed_at, mut provenance, mut value) = (None, None, None, None);
         for (name, member) in object.iter() {
             match (name, member.kind()) {
-                ("epoch", Kind::Number(number)) if number >= 0.0 && number <= MAX_INTEGER && number.fract() == 0.0 => {
+                ("epoch", Kind::Number(number))
+                    if number >= 0.0 && number <= MAX_INTEGER && number.fract() == 0.0 =>
+                {
                     epoch = Some(number as u64);
                 }
-                ("epoch", _) => return Err(bad("`epoch` must be a whole number, 0 or more".into())),
+                ("epoch", _) => {
+                    return Err(bad("`epoch` must be a whole number, 0 or more".into()));
+                }
                 ("observed_at", Kind::String(text)) => {
-                    let instant = Instant::parse(text).map_err(|error| bad(format!("`observed_at`: {error}")))?;
+                    let instant = Instant::parse(text)
+                        .map_err(|error| bad(format!("`observed_at`: {error}")))?;
                     observed_at = Some(instant);
                 }
-                ("observed_at", _) => return Err(bad("`observed_at` must be RFC 3339 text".into())),
+                ("observed_at", _) => {
+                    return Err(bad("`observed_at` must be RFC 3339 text".into()));
+                }
                 ("provenance", Kind::String(_)) => provenance = Some(member.node()),
                 ("provenance", _) => return Err(bad("`provenance` must be text".into())),
                 ("value", _) => value = Some(member.node()),
                 (other, _) => {
                     let other = crate::envelope::shorten(other);
-                    return Err(bad(format!("unknown field `{other}`; known are epoch, observed_at, provenance, value")));
+                    return Err(bad(format!(
+                        "unknown field `{other}`; known are epoch, observed_at, provenance, value"
+                    )));
                 }
             }
         }
@@ -251,13 +292,22 @@ impl Update {
             return Err(bad("a source with a freshness limit must state `observed_at`: a sample sent again is not new".into()));
         }
         let value = value.ok_or_else(|| bad("the field `value` is missing".into()))?;
-        Ok(Self { epoch, observed_at: observed_at.unwrap_or(now), provenance, value })
+        Ok(Self {
+            epoch,
+            observed_at: observed_at.unwrap_or(now),
+            provenance,
+            value,
+        })
     }
 }
 
 impl Slot {
     pub(crate) fn record(&self) -> Option<&StoredRecord> {
-        if self.conflicted { None } else { self.record.as_ref() }
+        if self.conflicted {
+            None
+        } else {
+            self.record.as_ref()
+        }
     }
 
     /// Readers, each once, in order; ended ones may be among them.
@@ -265,8 +315,16 @@ impl Slot {
         &self.readers
     }
 
-    fn accept(&mut self, document: Arc<Document>, update: Update, now: Instant) -> Result<(), Refusal> {
-        let provenance = update.provenance.and_then(|node| document.at(node).as_str()).unwrap_or("");
+    fn accept(
+        &mut self,
+        document: Arc<Document>,
+        update: Update,
+        now: Instant,
+    ) -> Result<(), Refusal> {
+        let provenance = update
+            .provenance
+            .and_then(|node| document.at(node).as_str())
+            .unwrap_or("");
         let Some(current) = &self.record else {
             self.record = Some(StoredRecord {
                 epoch: update.epoch.unwrap_or(1),
@@ -279,28 +337,49 @@ impl Slot {
             return Ok(());
         };
         if update.observed_at < current.observed_at {
-            let message = format!("observed at {}, but a record of {} is known", update.observed_at, current.observed_at);
+            let message = format!(
+                "observed at {}, but a record of {} is known",
+                update.observed_at, current.observed_at
+            );
             return Err(Refusal::new(RefusalCode::StaleUpdate, message));
         }
         let same_value = document.at(update.value) == current.value();
-        let epoch = update.epoch.unwrap_or(if same_value { current.epoch } else { current.epoch + 1 });
+        let epoch = update.epoch.unwrap_or(if same_value {
+            current.epoch
+        } else {
+            current.epoch + 1
+        });
         if epoch < current.epoch {
             let message = format!("epoch {epoch}, but epoch {} is known", current.epoch);
             return Err(Refusal::new(RefusalCode::EpochRegression, message));
         }
         if epoch == current.epoch && (self.conflicted || !same_value) {
             self.conflicted = true;
-            let message = format!("epoch {epoch} came with two values; the record counts as missing until a higher epoch");
+            let message = format!(
+                "epoch {epoch} came with two values; the record counts as missing until a higher epoch"
+            );
             return Err(Refusal::new(RefusalCode::EpochConflict, message));
         }
-        let provenance =
-            if *current.provenance == *provenance { current.provenance.clone() } else { Arc::from(provenance) };
+        let provenance = if *current.provenance == *provenance {
+            current.provenance.clone()
+        } else {
+            Arc::from(provenance)
+        };
         // The same value keeps its document: readers that hold it see at a glance that nothing changed.
-        let (document, value) =
-            if same_value { (current.document.clone(), current.value) } else { (document, update.value) };
+        let (document, value) = if same_value {
+            (current.document.clone(), current.value)
+        } else {
+            (document, update.value)
+        };
         self.conflicted = false;
-        self.record =
-            Some(StoredRecord { epoch, observed_at: update.observed_at, accepted_at: now, provenance, document, value });
+        self.record = Some(StoredRecord {
+            epoch,
+            observed_at: update.observed_at,
+            accepted_at: now,
+            provenance,
+            document,
+            value,
+        });
         Ok(())
     }
 }
@@ -317,7 +396,9 @@ pub(crate) enum BoundValue {
 impl BoundValue {
     /// Reads what `bound` names, for an instance whose indexes are resolved by `keys`.
     pub(crate) fn read(bound: &Bound, record: Option<&StoredRecord>, keys: &Keys<'_>) -> Self {
-        let Some(record) = record else { return Self::Absent };
+        let Some(record) = record else {
+            return Self::Absent;
+        };
         match &bound.field {
             BoundField::Epoch => Self::Epoch(record.epoch),
             BoundField::Provenance => Self::Provenance(record.provenance.clone()),
@@ -329,15 +410,26 @@ impl BoundValue {
     }
 
     /// Whether `record` still has this value, without keeping anything.
-    pub(crate) fn holds(&self, bound: &Bound, record: Option<&StoredRecord>, keys: &Keys<'_>) -> bool {
-        let Some(record) = record else { return self.is_absent() };
+    pub(crate) fn holds(
+        &self,
+        bound: &Bound,
+        record: Option<&StoredRecord>,
+        keys: &Keys<'_>,
+    ) -> bool {
+        let Some(record) = record else {
+            return self.is_absent();
+        };
         match (&bound.field, self) {
             (BoundField::Epoch, Self::Epoch(epoch)) => record.epoch == *epoch,
             (BoundField::Provenance, Self::Provenance(provenance)) => {
                 Arc::ptr_eq(provenance, &record.provenance) || *provenance == record.provenance
             }
             // One document, one path, one instance: the same node.
-            (BoundField::Value(_), Self::Value(document, _)) if Arc::ptr_eq(document, &record.document) => true,
+            (BoundField::Value(_), Self::Value(document, _))
+                if Arc::ptr_eq(document, &record.document) =>
+            {
+                true
+            }
             (BoundField::Value(path), _) => match (descend(record.value(), path, keys), self) {
                 (Some(value), Self::Value(document, node)) => document.at(*node) == value,
                 (None, Self::Absent) => true,
@@ -383,7 +475,10 @@ impl Keys<'_> {
     /// The text of an index; nothing where it is absent or not text.
     pub(crate) fn text<'s>(&'s self, index: &'s Index) -> Option<&'s str> {
         match index {
-            Index::Payload(path) => path.iter().try_fold(self.payload, |value, name| value.get(name))?.as_str(),
+            Index::Payload(path) => path
+                .iter()
+                .try_fold(self.payload, |value, name| value.get(name))?
+                .as_str(),
             Index::ComponentId => Some(self.id),
             Index::ComponentResponse => Some(self.response),
             Index::ComponentDigest => Some(self.digest),
@@ -396,20 +491,28 @@ impl Keys<'_> {
     fn position(&self, index: &Index) -> Option<usize> {
         let number = match index {
             Index::Number(number) => return Some(*number as usize),
-            Index::Payload(path) => {
-                path.iter().try_fold(self.payload, |value, name| value.get(name))?.as_f64()?
-            }
+            Index::Payload(path) => path
+                .iter()
+                .try_fold(self.payload, |value, name| value.get(name))?
+                .as_f64()?,
             _ => return None,
         };
-        (number >= 0.0 && number <= f64::from(u32::MAX) && number.fract() == 0.0).then_some(number as usize)
+        (number >= 0.0 && number <= f64::from(u32::MAX) && number.fract() == 0.0)
+            .then_some(number as usize)
     }
 }
 
 /// Follows a declared path into a record's value; nothing where a step is absent.
-pub(crate) fn descend<'a>(value: Value<'a>, path: &[PathSegment], keys: &Keys<'_>) -> Option<Value<'a>> {
+pub(crate) fn descend<'a>(
+    value: Value<'a>,
+    path: &[PathSegment],
+    keys: &Keys<'_>,
+) -> Option<Value<'a>> {
     path.iter().try_fold(value, |value, segment| match segment {
         PathSegment::Field(name) => value.get(name),
-        PathSegment::Index(index) if value.as_array().is_some() => value.element(keys.position(index)?),
+        PathSegment::Index(index) if value.as_array().is_some() => {
+            value.element(keys.position(index)?)
+        }
         PathSegment::Index(index) => value.get(keys.text(index)?),
         PathSegment::Any => None,
     })
@@ -417,6 +520,9 @@ pub(crate) fn descend<'a>(value: Value<'a>, path: &[PathSegment], keys: &Keys<'_
 
 /// A reason about a bound path that changed, with both values.
 pub(crate) fn witness_changed(bound: &Bound, then: &BoundValue, now: &BoundValue) -> Reason {
-    Reason::about(ReasonCode::WitnessChanged, &bound.text)
-        .with_detail(format!("{} at admission, {} now", then.describe(), now.describe()))
+    Reason::about(ReasonCode::WitnessChanged, &bound.text).with_detail(format!(
+        "{} at admission, {} now",
+        then.describe(),
+        now.describe()
+    ))
 }

@@ -43,7 +43,11 @@ pub(crate) struct Failure {
 
 impl Failure {
     fn new(reason: Reason, route: Option<u16>, reads: &[u16]) -> Self {
-        Self { reason, route, reads: SmallVec::from_slice(reads) }
+        Self {
+            reason,
+            route,
+            reads: SmallVec::from_slice(reads),
+        }
     }
 }
 
@@ -59,17 +63,30 @@ impl DigestText {
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        if self.1 { std::str::from_utf8(&self.0).unwrap_or("") } else { "" }
+        if self.1 {
+            std::str::from_utf8(&self.0).unwrap_or("")
+        } else {
+            ""
+        }
     }
 }
 
 impl<'a> Instance<'a> {
     pub(crate) fn keys(&self, digest: &'a str) -> Option<Keys<'a>> {
-        Some(Keys { payload: self.component.payload()?, id: self.component.id(), response: self.response, digest })
+        Some(Keys {
+            payload: self.component.payload()?,
+            id: self.component.id(),
+            response: self.response,
+            digest,
+        })
     }
 
     fn slot(&self, slot: u16) -> SlotIx {
-        self.component.slots.get(usize::from(slot)).copied().unwrap_or(NO_SLOT)
+        self.component
+            .slots
+            .get(usize::from(slot))
+            .copied()
+            .unwrap_or(NO_SLOT)
     }
 
     pub(crate) fn record<'s>(&self, state: &'s State, slot: u16) -> Option<&'s StoredRecord> {
@@ -102,7 +119,11 @@ pub(crate) fn failures(instance: &Instance<'_>, world: &World<'_>, waiting: bool
     let mut failures = Vec::new();
     let digest = DigestText::of(instance);
     let Some(keys) = instance.keys(digest.as_str()) else {
-        failures.push(Failure::new(Reason::of(ReasonCode::BadComponent), None, &[]));
+        failures.push(Failure::new(
+            Reason::of(ReasonCode::BadComponent),
+            None,
+            &[],
+        ));
         return failures;
     };
     bound_fields(instance, world, &keys, &mut failures);
@@ -119,14 +140,30 @@ pub(crate) fn failures(instance: &Instance<'_>, world: &World<'_>, waiting: bool
     failures
 }
 
-fn bound_fields(instance: &Instance<'_>, world: &World<'_>, keys: &Keys<'_>, failures: &mut Vec<Failure>) {
-    for bound in instance.type_.bind.iter().filter(|bound| !bound.absent_allowed) {
-        let there = instance.record(world.state, bound.slot).is_some_and(|record| match &bound.field {
-            BoundField::Epoch | BoundField::Provenance => true,
-            BoundField::Value(path) => descend(record.value(), path, keys).is_some(),
-        });
+fn bound_fields(
+    instance: &Instance<'_>,
+    world: &World<'_>,
+    keys: &Keys<'_>,
+    failures: &mut Vec<Failure>,
+) {
+    for bound in instance
+        .type_
+        .bind
+        .iter()
+        .filter(|bound| !bound.absent_allowed)
+    {
+        let there = instance
+            .record(world.state, bound.slot)
+            .is_some_and(|record| match &bound.field {
+                BoundField::Epoch | BoundField::Provenance => true,
+                BoundField::Value(path) => descend(record.value(), path, keys).is_some(),
+            });
         if !there {
-            failures.push(Failure::new(Reason::about(ReasonCode::StateMissing, &bound.text), bound.route, &[bound.slot]));
+            failures.push(Failure::new(
+                Reason::about(ReasonCode::StateMissing, &bound.text),
+                bound.route,
+                &[bound.slot],
+            ));
         }
     }
 }
@@ -137,7 +174,8 @@ fn freshness(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<Fail
             None => Reason::about(ReasonCode::StateMissing, &limit.text),
             Some(record) if record.age(world.now) > limit.max_age => {
                 let age = record.age(world.now);
-                Reason::about(ReasonCode::Stale, &limit.text).with_detail(format!("{age} old, limit {}", limit.max_age))
+                Reason::about(ReasonCode::Stale, &limit.text)
+                    .with_detail(format!("{age} old, limit {}", limit.max_age))
             }
             Some(_) => continue,
         };
@@ -146,10 +184,14 @@ fn freshness(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<Fail
 }
 
 fn certificate(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<Failure>) {
-    if let (Some(rule), Some(certificate)) = (&instance.type_.certificate, &instance.component.certificate)
+    if let (Some(rule), Some(certificate)) =
+        (&instance.type_.certificate, &instance.component.certificate)
         && !(certificate.not_before <= world.now && world.now < certificate.expires)
     {
-        let detail = format!("good from {} to {}", certificate.not_before, certificate.expires);
+        let detail = format!(
+            "good from {} to {}",
+            certificate.not_before, certificate.expires
+        );
         let reason = Reason::of(ReasonCode::CertificateExpired).with_detail(detail);
         failures.push(Failure::new(reason, rule.route, &[]));
     }
@@ -165,21 +207,32 @@ pub(crate) fn horizon_times(
     let Some(keys) = instance.keys(digest.as_str()) else {
         return Err(EvalError("no payload".into()));
     };
-    let end = evaluate(instance, world, &keys, |inputs| horizon.end.eval_instant(inputs))?;
-    let valid_until = evaluate(instance, world, &keys, |inputs| horizon.valid_until.eval_instant(inputs))?;
+    let end = evaluate(instance, world, &keys, |inputs| {
+        horizon.end.eval_instant(inputs)
+    })?;
+    let valid_until = evaluate(instance, world, &keys, |inputs| {
+        horizon.valid_until.eval_instant(inputs)
+    })?;
     Ok((end, valid_until))
 }
 
 fn horizon(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<Failure>) {
     let horizon = match &instance.type_.temporal {
-        Temporal::Interval(horizon) | Temporal::Rolling { horizon: Some(horizon), .. } => horizon,
+        Temporal::Interval(horizon)
+        | Temporal::Rolling {
+            horizon: Some(horizon),
+            ..
+        } => horizon,
         Temporal::Point | Temporal::Rolling { horizon: None, .. } => return,
     };
     let detail = match horizon_times(instance, world, horizon) {
         Err(error) => error.0,
         Ok((end, valid_until)) => match end.checked_plus(horizon.guard) {
             Some(guarded) if guarded < valid_until => return,
-            _ => format!("ends at {end}, guard {}, but support holds until {valid_until}", horizon.guard),
+            _ => format!(
+                "ends at {end}, guard {}, but support holds until {valid_until}",
+                horizon.guard
+            ),
         },
     };
     let reads: SmallVec<[u16; 4]> = merged(horizon.end.slots(), horizon.valid_until.slots());
@@ -197,7 +250,8 @@ fn waiting_time(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<F
     if let Some(limit) = &instance.type_.ttl {
         let waited = world.now.since(instance.component.admitted_at);
         if waited > limit.max {
-            let reason = Reason::of(ReasonCode::Expired).with_detail(format!("waited {waited}, limit {}", limit.max));
+            let reason = Reason::of(ReasonCode::Expired)
+                .with_detail(format!("waited {waited}, limit {}", limit.max));
             failures.push(Failure::new(reason, limit.route, &[]));
         }
     }
@@ -205,19 +259,27 @@ fn waiting_time(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<F
 
 fn approval(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<Failure>) {
     if let Some(rule) = &instance.type_.approval {
-        let complete = instance.component.approvals.as_ref().is_some_and(|approvals| approvals.complete);
+        let complete = instance
+            .component
+            .approvals
+            .as_ref()
+            .is_some_and(|approvals| approvals.complete);
         if !complete && world.now.since(instance.component.admitted_at) > rule.within {
-            let reason = Reason::of(ReasonCode::ApprovalExpired).with_detail(format!("no quorum within {}", rule.within));
+            let reason = Reason::of(ReasonCode::ApprovalExpired)
+                .with_detail(format!("no quorum within {}", rule.within));
             failures.push(Failure::new(reason, rule.route, &[]));
         }
     }
 }
 
 fn once(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<Failure>) {
-    let (Some(_), Some(adapter)) = (&instance.type_.once, instance.adapter) else { return };
+    let (Some(_), Some(adapter)) = (&instance.type_.once, instance.adapter) else {
+        return;
+    };
     let component = instance.component;
     let Some(key) = &component.once_key else {
-        let reason = Reason::about(ReasonCode::PredicateError, "once").with_detail("the key is no text");
+        let reason =
+            Reason::about(ReasonCode::PredicateError, "once").with_detail("the key is no text");
         failures.push(Failure::new(reason, None, &[]));
         return;
     };
@@ -225,26 +287,46 @@ fn once(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<Failure>)
     if let Some(holder) = holder
         && (holder.component, holder.generation) != (instance.me, component.generation)
     {
-        let reason = Reason::of(ReasonCode::OnceUsed).with_detail(format!("the key `{key}` is taken"));
+        let reason =
+            Reason::of(ReasonCode::OnceUsed).with_detail(format!("the key `{key}` is taken"));
         failures.push(Failure::new(reason, None, &[]));
     }
 }
 
 fn writes(instance: &Instance<'_>, failures: &mut Vec<Failure>) {
-    if instance.type_.writes.iter().any(|written| instance.slot(written.slot) == NO_SLOT) {
-        let reason = Reason::about(ReasonCode::PredicateError, "writes").with_detail("the index of a path is absent");
+    if instance
+        .type_
+        .writes
+        .iter()
+        .any(|written| instance.slot(written.slot) == NO_SLOT)
+    {
+        let reason = Reason::about(ReasonCode::PredicateError, "writes")
+            .with_detail("the index of a path is absent");
         failures.push(Failure::new(reason, None, &[]));
     }
 }
 
-fn predicates(instance: &Instance<'_>, world: &World<'_>, keys: &Keys<'_>, failures: &mut Vec<Failure>) {
+fn predicates(
+    instance: &Instance<'_>,
+    world: &World<'_>,
+    keys: &Keys<'_>,
+    failures: &mut Vec<Failure>,
+) {
     for predicate in &instance.type_.support {
-        let reason = match evaluate(instance, world, keys, |inputs| predicate.program.eval_bool(inputs)) {
+        let reason = match evaluate(instance, world, keys, |inputs| {
+            predicate.program.eval_bool(inputs)
+        }) {
             Ok(true) => continue,
             Ok(false) => Reason::about(ReasonCode::Predicate, &predicate.id),
-            Err(error) => Reason::about(ReasonCode::PredicateError, &predicate.id).with_detail(error.0),
+            Err(error) => {
+                Reason::about(ReasonCode::PredicateError, &predicate.id).with_detail(error.0)
+            }
         };
-        failures.push(Failure::new(reason, predicate.route, predicate.program.slots()));
+        failures.push(Failure::new(
+            reason,
+            predicate.route,
+            predicate.program.slots(),
+        ));
     }
 }
 
@@ -255,7 +337,10 @@ fn evaluate<'l, T>(
     run: impl FnOnce(&Inputs<'l, '_>) -> T,
 ) -> T {
     let component = instance.component;
-    let records = RecordsOf { instance: *instance, world: *world };
+    let records = RecordsOf {
+        instance: *instance,
+        world: *world,
+    };
     run(&Inputs {
         payload: keys.payload,
         component: halo_cel::Component {
@@ -264,7 +349,10 @@ fn evaluate<'l, T>(
             digest: keys.digest,
             response: keys.response,
         },
-        claims: component.certificate.as_ref().map(|certificate| component.document.at(certificate.claims)),
+        claims: component
+            .certificate
+            .as_ref()
+            .map(|certificate| component.document.at(certificate.claims)),
         now: world.now,
         records: &records,
     })
@@ -275,31 +363,54 @@ pub(crate) fn once_key(instance: &Instance<'_>, world: &World<'_>) -> Option<Box
     let rule = instance.type_.once.as_ref()?;
     let digest = DigestText::of(instance);
     let keys = instance.keys(digest.as_str())?;
-    evaluate(instance, world, &keys, |inputs| rule.key.eval_string(inputs)).ok().map(Box::from)
+    evaluate(instance, world, &keys, |inputs| {
+        rule.key.eval_string(inputs)
+    })
+    .ok()
+    .map(Box::from)
 }
 
 /// Whether a route's `ready` condition holds for the blocked component; an error is no.
 pub(crate) fn ready(instance: &Instance<'_>, world: &World<'_>, program: &Program) -> bool {
     let digest = DigestText::of(instance);
-    let Some(keys) = instance.keys(digest.as_str()) else { return false };
+    let Some(keys) = instance.keys(digest.as_str()) else {
+        return false;
+    };
     evaluate(instance, world, &keys, |inputs| program.eval_bool(inputs)) == Ok(true)
 }
 
 /// The next instant at which time alone may change the verdict; nothing where it can't. Predicates that read the
 /// clock are apart: they have no such instant.
-pub(crate) fn deadline(instance: &Instance<'_>, world: &World<'_>, waiting: bool) -> Option<Instant> {
+pub(crate) fn deadline(
+    instance: &Instance<'_>,
+    world: &World<'_>,
+    waiting: bool,
+) -> Option<Instant> {
     let just_after = |instant: Instant| instant.plus(halo_canon::Duration::from_nanos(1));
     let component = instance.component;
     let fresh = instance.type_.fresh.iter().filter_map(|limit| {
         let record = instance.record(world.state, limit.slot)?;
         Some(just_after(record.age_base().plus(limit.max_age)))
     });
-    let certificate = component.certificate.as_ref().map(|certificate| certificate.expires);
-    let ttl = instance.type_.ttl.filter(|_| waiting).map(|limit| just_after(component.admitted_at.plus(limit.max)));
+    let certificate = component
+        .certificate
+        .as_ref()
+        .map(|certificate| certificate.expires);
+    let ttl = instance
+        .type_
+        .ttl
+        .filter(|_| waiting)
+        .map(|limit| just_after(component.admitted_at.plus(limit.max)));
     let approval = instance
         .type_
         .approval
-        .filter(|_| waiting && !component.approvals.as_ref().is_some_and(|approvals| approvals.complete))
+        .filter(|_| {
+            waiting
+                && !component
+                    .approvals
+                    .as_ref()
+                    .is_some_and(|approvals| approvals.complete)
+        })
         .map(|rule| just_after(component.admitted_at.plus(rule.within)));
     fresh.chain(certificate).chain(ttl).chain(approval).min()
 }

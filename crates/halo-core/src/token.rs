@@ -18,7 +18,10 @@ impl Seed {
     /// Bits for hash tables, unrelated to any token.
     pub(crate) fn table_bits(&self) -> u64 {
         let digest = self.block("table", 0);
-        digest.iter().take(8).fold(0, |bits, byte| (bits << 8) | u64::from(*byte))
+        digest
+            .iter()
+            .take(8)
+            .fold(0, |bits, byte| (bits << 8) | u64::from(*byte))
     }
 
     fn block(&self, domain: &str, counter: u64) -> [u8; 32] {
@@ -83,7 +86,11 @@ pub(crate) struct TokenMint {
 
 impl TokenMint {
     pub(crate) fn new(seed: Seed) -> Self {
-        Self { seed, counter: 0, spare: None }
+        Self {
+            seed,
+            counter: 0,
+            spare: None,
+        }
     }
 
     pub(crate) fn mint(&mut self) -> Token {
@@ -98,7 +105,6 @@ impl TokenMint {
         self.spare = Some(Token(second));
         Token(first)
     }
-
 }
 
 /// The emission id by which sinks deduplicate (P13).

@@ -104,9 +104,18 @@ impl Engine {
     /// A response by number.
     pub fn response(&self, number: u32) -> Option<ResponseView<'_>> {
         let response = self.responses.get(number as usize)?;
-        let at = |position| ComponentRef { response: number, position };
-        let components = (0..response.components.len() as u32).filter_map(|position| self.view(at(position))).collect();
-        Some(ResponseView { number, id: &response.id, components })
+        let at = |position| ComponentRef {
+            response: number,
+            position,
+        };
+        let components = (0..response.components.len() as u32)
+            .filter_map(|position| self.view(at(position)))
+            .collect();
+        Some(ResponseView {
+            number,
+            id: &response.id,
+            components,
+        })
     }
 
     /// A component by number.
@@ -115,10 +124,13 @@ impl Engine {
         let type_ = self.instance(at).map(|instance| instance.type_);
         let catalog = &self.installed(component.catalog).catalog;
         let to = type_.and_then(|type_| match type_.effect {
-            halo_catalog::Effect::Emit(ix) => catalog.paths.get(usize::from(ix)).map(String::as_str),
-            halo_catalog::Effect::Action(ix) => {
-                catalog.adapters.get(usize::from(ix)).map(|adapter| adapter.name.as_str())
+            halo_catalog::Effect::Emit(ix) => {
+                catalog.paths.get(usize::from(ix)).map(String::as_str)
             }
+            halo_catalog::Effect::Action(ix) => catalog
+                .adapters
+                .get(usize::from(ix))
+                .map(|adapter| adapter.name.as_str()),
         });
         Some(ComponentView {
             at,
@@ -154,7 +166,11 @@ impl Engine {
             response: &response.id,
             component: name(&obligation.component.position)?,
             generation: obligation.generation,
-            route: self.installed(obligation.catalog).catalog.routes.get(usize::from(obligation.route))?,
+            route: self
+                .installed(obligation.catalog)
+                .catalog
+                .routes
+                .get(usize::from(obligation.route))?,
             state: obligation.state,
             scope: obligation.scope.iter().filter_map(name).collect(),
             refresh: obligation.refresh.iter().map(address).collect(),

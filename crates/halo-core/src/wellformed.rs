@@ -56,30 +56,61 @@ impl Rules<'_> {
         edges: &mut Vec<GraphEdge>,
     ) -> Judged {
         let mut judged = Judged::default();
-        let type_name = declared.type_name.and_then(|node| document.at(node).as_str());
+        let type_name = declared
+            .type_name
+            .and_then(|node| document.at(node).as_str());
         judged.type_ = type_name.and_then(|name| self.catalog.type_index.get(name).copied());
-        let type_ = judged.type_.and_then(|ix| self.catalog.types.get(usize::from(ix)));
-        if declared.bad.is_none() && declared.sequence.is_some() && type_.is_some_and(|type_| !type_.is_action()) {
+        let type_ = judged
+            .type_
+            .and_then(|ix| self.catalog.types.get(usize::from(ix)));
+        if declared.bad.is_none()
+            && declared.sequence.is_some()
+            && type_.is_some_and(|type_| !type_.is_action())
+        {
             declared.bad = Some("a `sequence` on a type that is no action".into());
             declared.digest = None;
         }
         if let Some(fault) = &declared.bad {
-            judged.faults.push(Reason::of(ReasonCode::BadComponent).with_detail(fault.as_str()));
+            judged
+                .faults
+                .push(Reason::of(ReasonCode::BadComponent).with_detail(fault.as_str()));
             self.claim(declared, type_);
             return judged;
         }
         let Some(type_) = type_ else {
-            judged.faults.push(Reason::of(ReasonCode::UnknownType).with_detail(known_types(self.catalog)));
-            self.references(None, references, document, position, bearer, &mut judged, edges);
+            judged
+                .faults
+                .push(Reason::of(ReasonCode::UnknownType).with_detail(known_types(self.catalog)));
+            self.references(
+                None,
+                references,
+                document,
+                position,
+                bearer,
+                &mut judged,
+                edges,
+            );
             return judged;
         };
         if let (Some(schema), Some(payload)) = (&type_.payload, declared.payload)
             && !schema.is_valid(document.at(payload))
         {
-            let detail = schema.explain(document.at(payload)).map_or_else(String::new, |violation| violation.to_string());
-            judged.faults.push(Reason::of(ReasonCode::PayloadSchema).with_detail(detail));
+            let detail = schema
+                .explain(document.at(payload))
+                .map_or_else(String::new, |violation| violation.to_string());
+            judged
+                .faults
+                .push(Reason::of(ReasonCode::PayloadSchema).with_detail(detail));
         }
-        self.references(Some(type_), references, document, position, bearer, &mut judged, edges);
+        self.references(
+            Some(type_),
+            references,
+            document,
+            position,
+            bearer,
+            &mut judged,
+            edges,
+        );
         self.certificate(type_, declared, document, &mut judged);
         self.sequence(type_, declared, &mut judged);
         if self.truncated && type_.is_action() {
@@ -88,7 +119,10 @@ impl Rules<'_> {
         judged
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one rule, one place; a struct for one call would only forward")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one rule, one place; a struct for one call would only forward"
+    )]
     fn references(
         &self,
         type_: Option<&Type>,
@@ -101,7 +135,11 @@ impl Rules<'_> {
     ) {
         let mut missing = None;
         let mut not_allowed = None;
-        let mut met: smallvec::SmallVec<[bool; 4]> = type_.iter().flat_map(|type_| &type_.requires).map(|_| false).collect();
+        let mut met: smallvec::SmallVec<[bool; 4]> = type_
+            .iter()
+            .flat_map(|type_| &type_.requires)
+            .map(|_| false)
+            .collect();
         for reference in references {
             let id = document.at(reference.id).as_str().unwrap_or("");
             let Some(parent) = bearer(id) else {
@@ -110,8 +148,15 @@ impl Rules<'_> {
             };
             let mut edge = GraphEdge::new(parent.position, position, reference.phase);
             if let (Some(type_), Some(parent_type)) = (type_, parent.type_) {
-                let reachable = self.catalog.types.get(usize::from(parent_type)).is_some_and(|t| t.reaches(reference.phase));
-                match type_.prerequisite_rule(parent_type, reference.phase).filter(|_| reachable) {
+                let reachable = self
+                    .catalog
+                    .types
+                    .get(usize::from(parent_type))
+                    .is_some_and(|t| t.reaches(reference.phase));
+                match type_
+                    .prerequisite_rule(parent_type, reference.phase)
+                    .filter(|_| reachable)
+                {
                     Some(rule) => edge.until_left = rule.until_left,
                     None => {
                         not_allowed.get_or_insert((id, reference.phase));
@@ -125,25 +170,46 @@ impl Rules<'_> {
             edges.push(edge);
         }
         if let Some(id) = missing {
-            judged.faults.push(Reason::of(ReasonCode::MissingReference).with_detail(format!("no component `{id}`")));
+            judged.faults.push(
+                Reason::of(ReasonCode::MissingReference)
+                    .with_detail(format!("no component `{id}`")),
+            );
         }
         if let Some((id, phase)) = not_allowed {
             let phase = crate::phase::milestone_name(phase);
             let detail = format!("the catalog allows no reference to `{id}` at `{phase}`");
-            judged.faults.push(Reason::of(ReasonCode::PrerequisiteNotAllowed).with_detail(detail));
+            judged
+                .faults
+                .push(Reason::of(ReasonCode::PrerequisiteNotAllowed).with_detail(detail));
         }
         if let (Some(type_), Some(unmet)) = (type_, met.iter().position(|met| !met)) {
-            let name = type_.requires.get(unmet).and_then(|rule| self.catalog.types.get(usize::from(rule.type_?)));
-            let detail = format!("needs a prerequisite of type `{}`", name.map_or("", |type_| &type_.name));
-            judged.faults.push(Reason::of(ReasonCode::MandatoryPrerequisiteMissing).with_detail(detail));
+            let name = type_
+                .requires
+                .get(unmet)
+                .and_then(|rule| self.catalog.types.get(usize::from(rule.type_?)));
+            let detail = format!(
+                "needs a prerequisite of type `{}`",
+                name.map_or("", |type_| &type_.name)
+            );
+            judged
+                .faults
+                .push(Reason::of(ReasonCode::MandatoryPrerequisiteMissing).with_detail(detail));
         }
     }
 
-    fn certificate(&self, type_: &Type, declared: &Declared, document: &Document, judged: &mut Judged) {
+    fn certificate(
+        &self,
+        type_: &Type,
+        declared: &Declared,
+        document: &Document,
+        judged: &mut Judged,
+    ) {
         let rule = type_.certificate.as_ref();
         let Some(node) = declared.certificate else {
             if rule.is_some_and(|rule| rule.required) {
-                judged.faults.push(Reason::of(ReasonCode::CertificateMissing));
+                judged
+                    .faults
+                    .push(Reason::of(ReasonCode::CertificateMissing));
             }
             return;
         };
@@ -154,19 +220,48 @@ impl Rules<'_> {
         };
         match verdict {
             Ok(certificate) => judged.certificate = Some(Box::new(certificate)),
-            Err(why) => judged.faults.push(Reason::of(ReasonCode::CertificateInvalid).with_detail(why)),
+            Err(why) => judged
+                .faults
+                .push(Reason::of(ReasonCode::CertificateInvalid).with_detail(why)),
         }
     }
 
-    fn verify(&self, trusted: &[u16], certificate: Value<'_>, digest: &Digest) -> Result<Certificate, String> {
-        const FIELDS: [&str; 7] = ["claims", "digest", "expires", "issuer", "not_before", "response", "signature"];
-        let object = certificate.as_object().ok_or("a certificate is an object")?;
+    fn verify(
+        &self,
+        trusted: &[u16],
+        certificate: Value<'_>,
+        digest: &Digest,
+    ) -> Result<Certificate, String> {
+        const FIELDS: [&str; 7] = [
+            "claims",
+            "digest",
+            "expires",
+            "issuer",
+            "not_before",
+            "response",
+            "signature",
+        ];
+        let object = certificate
+            .as_object()
+            .ok_or("a certificate is an object")?;
         if let Some((name, _)) = object.iter().find(|(name, _)| !FIELDS.contains(name)) {
-            return Err(format!("unknown field `{}`", crate::envelope::shorten(name)));
+            return Err(format!(
+                "unknown field `{}`",
+                crate::envelope::shorten(name)
+            ));
         }
-        let text = |name: &str| object.get(name).and_then(Value::as_str).ok_or(format!("`{name}` must be text"));
-        let instant = |name: &str| Instant::parse(text(name)?).map_err(|error| format!("`{name}`: {error}"));
-        let claims = object.get("claims").filter(|claims| claims.as_object().is_some()).ok_or("`claims` must be an object")?;
+        let text = |name: &str| {
+            object
+                .get(name)
+                .and_then(Value::as_str)
+                .ok_or(format!("`{name}` must be text"))
+        };
+        let instant =
+            |name: &str| Instant::parse(text(name)?).map_err(|error| format!("`{name}`: {error}"));
+        let claims = object
+            .get("claims")
+            .filter(|claims| claims.as_object().is_some())
+            .ok_or("`claims` must be an object")?;
         let (not_before, expires) = (instant("not_before")?, instant("expires")?);
         if text("digest")?.parse() != Ok(*digest) {
             return Err(format!("it vouches for another component than {digest}"));
@@ -181,18 +276,38 @@ impl Rules<'_> {
             .iter()
             .filter_map(|ix| self.catalog.issuers.get(usize::from(*ix)))
             .find(|issuer| issuer.name == name)
-            .ok_or_else(|| format!("the issuer `{}` is not trusted for this type", crate::envelope::shorten(name)))?;
-        let signature = URL_SAFE_NO_PAD.decode(text("signature")?).map_err(|_| "`signature` is not base64url")?;
-        let signature = ed25519_dalek::Signature::from_slice(&signature).map_err(|_| "`signature` is not 64 bytes")?;
-        issuer.key.verify_strict(&signed_text(object), &signature).map_err(|_| "the signature does not verify")?;
+            .ok_or_else(|| {
+                format!(
+                    "the issuer `{}` is not trusted for this type",
+                    crate::envelope::shorten(name)
+                )
+            })?;
+        let signature = URL_SAFE_NO_PAD
+            .decode(text("signature")?)
+            .map_err(|_| "`signature` is not base64url")?;
+        let signature = ed25519_dalek::Signature::from_slice(&signature)
+            .map_err(|_| "`signature` is not 64 bytes")?;
+        issuer
+            .key
+            .verify_strict(&signed_text(object), &signature)
+            .map_err(|_| "the signature does not verify")?;
         let mut canonical = Vec::new();
         certificate.write_canonical(&mut canonical);
-        Ok(Certificate { digest: Digest::of(&canonical), not_before, expires, claims: claims.node() })
+        Ok(Certificate {
+            digest: Digest::of(&canonical),
+            not_before,
+            expires,
+            claims: claims.node(),
+        })
     }
 
     fn sequence(&mut self, type_: &Type, declared: &Declared, judged: &mut Judged) {
-        let Some(sequence) = declared.sequence else { return };
-        let Some((adapter, rule)) = self.adapter(type_) else { return };
+        let Some(sequence) = declared.sequence else {
+            return;
+        };
+        let Some((adapter, rule)) = self.adapter(type_) else {
+            return;
+        };
         let fault = if !rule {
             Some("the adapter takes no given sequences")
         } else if self.ledger.is_used(adapter, sequence) {
@@ -205,19 +320,26 @@ impl Rules<'_> {
             None
         };
         if let Some(fault) = fault {
-            judged.faults.push(Reason::of(ReasonCode::SequenceInvalid).with_detail(fault));
+            judged
+                .faults
+                .push(Reason::of(ReasonCode::SequenceInvalid).with_detail(fault));
         }
         self.claim(declared, Some(type_));
     }
 
     fn claim(&mut self, declared: &Declared, type_: Option<&Type>) {
-        if let (Some(sequence), Some((adapter, _))) = (declared.sequence, type_.and_then(|type_| self.adapter(type_))) {
+        if let (Some(sequence), Some((adapter, _))) = (
+            declared.sequence,
+            type_.and_then(|type_| self.adapter(type_)),
+        ) {
             self.claimed.insert((adapter, sequence));
         }
     }
 
     fn adapter(&self, type_: &Type) -> Option<(u32, bool)> {
-        let Effect::Action(ix) = type_.effect else { return None };
+        let Effect::Action(ix) = type_.effect else {
+            return None;
+        };
         let given = self.catalog.adapters.get(usize::from(ix))?.given_sequences;
         Some((*self.adapters.get(usize::from(ix))?, given))
     }
@@ -239,15 +361,26 @@ fn signed_text(object: halo_canon::Object<'_>) -> Vec<u8> {
 }
 
 fn known_types(catalog: &Catalog) -> String {
-    let names: Vec<&str> = catalog.types.iter().take(12).map(|type_| type_.name.as_str()).collect();
+    let names: Vec<&str> = catalog
+        .types
+        .iter()
+        .take(12)
+        .map(|type_| type_.name.as_str())
+        .collect();
     format!("the catalog knows {}", names.join(", "))
 }
 
 /// First bearers and duplicates among the declared ids of a submission.
-pub(crate) fn duplicates<'a>(components: &'a Components, document: &'a Document, first_of: impl Fn(&str) -> Option<u32>) -> Vec<bool> {
+pub(crate) fn duplicates<'a>(
+    components: &'a Components,
+    document: &'a Document,
+    first_of: impl Fn(&str) -> Option<u32>,
+) -> Vec<bool> {
     let mut duplicate = vec![false; components.declared.len()];
     for (position, declared) in components.declared.iter().enumerate() {
-        let Some(id) = declared.id.and_then(|node| document.at(node).as_str()) else { continue };
+        let Some(id) = declared.id.and_then(|node| document.at(node).as_str()) else {
+            continue;
+        };
         if let Some(first) = first_of(id).filter(|first| *first as usize != position) {
             duplicate[position] = true;
             if let Some(first) = duplicate.get_mut(first as usize) {

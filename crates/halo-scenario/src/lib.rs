@@ -1,1 +1,17 @@
-//! Scenarios.
+//! Scenarios (formats.md §4): a deterministic run of the protocol in virtual time, from one file.
+//!
+//! The same file is a demo, a regression test of a catalog, and a bug report. Nothing here decides anything: a
+//! scenario's steps become [`halo_core::Input`]s, and its result is read off the engine.
+
+mod decode;
+mod result;
+mod run;
+mod timeline;
+
+pub use decode::{CatalogSource, Expect, Scenario, Step, StepAt, Target, Token, Variant, decode};
+pub use result::{
+    AnswerEntry, ComponentEntry, EffectEntry, ObligationEntry, RefusedEntry, ResponseEntry,
+    ScenarioResult,
+};
+pub use run::{Run, run};
+pub use timeline::{Entry, Line, Tone};

@@ -39,32 +39,60 @@ impl Engine {
     /// Judges the proposed instances at `group` (in response order) and retains the greatest closed set among them
     /// (P5, P9, P12, P14).
     pub(super) fn admit(&mut self, response: u32, group: &[u32]) {
-        let at = |position: &u32| ComponentRef { response, position: *position };
+        let at = |position: &u32| ComponentRef {
+            response,
+            position: *position,
+        };
         for position in group {
             self.resolve(at(position));
         }
-        let judged: Vec<Vec<Failure>> = group.iter().map(|position| self.judge_support(at(position))).collect();
-        let well_formed = |position: &u32| self.component(at(position)).is_some_and(|component| !component.malformed);
-        let supported: Vec<bool> =
-            group.iter().zip(&judged).map(|(position, failures)| failures.is_empty() && well_formed(position)).collect();
+        let judged: Vec<Vec<Failure>> = group
+            .iter()
+            .map(|position| self.judge_support(at(position)))
+            .collect();
+        let well_formed = |position: &u32| {
+            self.component(at(position))
+                .is_some_and(|component| !component.malformed)
+        };
+        let supported: Vec<bool> = group
+            .iter()
+            .zip(&judged)
+            .map(|(position, failures)| failures.is_empty() && well_formed(position))
+            .collect();
         self.watch_ancestors(response, group);
         let retained = self.closure(response, group, &supported);
         self.retain(response, group, &retained);
+        for position in group
+            .iter()
+            .filter(|position| retained.contains(**position))
+        {
+            self.set_phase(at(position), Phase::Pending);
+        }
         self.withhold(response, group, judged, &retained);
-        for position in group.iter().filter(|position| retained.contains(**position)) {
+        for position in group
+            .iter()
+            .filter(|position| retained.contains(**position))
+        {
             self.enter_first_phase(at(position));
         }
     }
 
     fn closure(&self, response: u32, group: &[u32], supported: &[bool]) -> RetainedSet {
         let graph = &self.responses[response as usize].graph;
-        greatest(graph, group, supported, |edge| self.edge_holds(response, edge))
+        greatest(graph, group, supported, |edge| {
+            self.edge_holds(response, edge)
+        })
     }
 
     /// Whether an edge's parent is in `A*` for its child: the parent that the child was admitted with, live, or left
     /// with its current support where that still matters (P9).
     pub(super) fn edge_holds(&self, response: u32, edge: &GraphEdge) -> bool {
-        let Some(parent) = self.component(ComponentRef { response, position: edge.parent }) else { return false };
+        let Some(parent) = self.component(ComponentRef {
+            response,
+            position: edge.parent,
+        }) else {
+            return false;
+        };
         if parent.version != edge.version {
             return false;
         }
@@ -77,7 +105,14 @@ impl Engine {
         if let Some(component) = self.component_mut(at) {
             component.admitted_at = now;
         }
-        let Some(Resolved { mut slots, missing, once_key }) = self.find_slots(at) else { return };
+        let Some(Resolved {
+            mut slots,
+            missing,
+            once_key,
+        }) = self.find_slots(at)
+        else {
+            return;
+        };
         for (index, source, key) in missing {
             if let Some(slot) = slots.get_mut(index) {
                 *slot = self.state.slot(source, key.as_deref());
@@ -91,7 +126,9 @@ impl Engine {
 
     /// The slots that exist, and the names of those to be made.
     fn find_slots(&self, at: ComponentRef) -> Option<Resolved> {
-        let instance = self.instance(at).filter(|instance| !instance.component.malformed)?;
+        let instance = self
+            .instance(at)
+            .filter(|instance| !instance.component.malformed)?;
         if instance.type_.records.is_empty() && instance.type_.once.is_none() {
             return None;
         }
@@ -100,7 +137,10 @@ impl Engine {
         let sources = &self.installed(instance.component.catalog).sources;
         let (mut slots, mut missing) = (SlotList::new(), Vec::new());
         for (index, record) in instance.type_.records.iter().enumerate() {
-            let source = sources.get(usize::from(record.source)).copied().unwrap_or(u32::MAX);
+            let source = sources
+                .get(usize::from(record.source))
+                .copied()
+                .unwrap_or(u32::MAX);
             let key = record.index.as_ref().map(|index| keys.text(index));
             let found = match key {
                 Some(None) => None,
@@ -116,12 +156,18 @@ impl Engine {
             slots.push(found.unwrap_or(NO_SLOT));
         }
         let once_key = support::once_key(&instance, &self.world());
-        Some(Resolved { slots, missing, once_key })
+        Some(Resolved {
+            slots,
+            missing,
+            once_key,
+        })
     }
 
     fn judge_support(&self, at: ComponentRef) -> Vec<Failure> {
         match self.instance(at) {
-            Some(instance) if !instance.component.malformed => support::failures(&instance, &self.world(), true),
+            Some(instance) if !instance.component.malformed => {
+                support::failures(&instance, &self.world(), true)
+            }
             _ => Vec::new(),
         }
     }
@@ -134,13 +180,26 @@ impl Engine {
         let unwatched_parents = |engine: &Self, node: u32| -> Vec<u32> {
             let graph = &engine.responses[response as usize].graph;
             let asks = |edge: &&GraphEdge| {
-                let parent = engine.component(ComponentRef { response, position: edge.parent });
-                !edge.until_left && parent.is_some_and(|parent| parent.phase.has_left() && !parent.monitored)
+                let parent = engine.component(ComponentRef {
+                    response,
+                    position: edge.parent,
+                });
+                !edge.until_left
+                    && parent.is_some_and(|parent| parent.phase.has_left() && !parent.monitored)
             };
-            graph.prerequisites(node).iter().filter(asks).map(|edge| edge.parent).collect()
+            graph
+                .prerequisites(node)
+                .iter()
+                .filter(asks)
+                .map(|edge| edge.parent)
+                .collect()
         };
         for position in group {
-            stack.extend(unwatched_parents(self, *position).into_iter().map(|parent| (parent, false)));
+            stack.extend(
+                unwatched_parents(self, *position)
+                    .into_iter()
+                    .map(|parent| (parent, false)),
+            );
         }
         let mut seen = std::collections::HashSet::new();
         while let Some((node, expanded)) = stack.pop() {
@@ -148,7 +207,11 @@ impl Engine {
                 order.push(node);
             } else if seen.insert(node) {
                 stack.push((node, true));
-                stack.extend(unwatched_parents(self, node).into_iter().map(|parent| (parent, false)));
+                stack.extend(
+                    unwatched_parents(self, node)
+                        .into_iter()
+                        .map(|parent| (parent, false)),
+                );
             }
         }
         for position in order {
@@ -158,7 +221,9 @@ impl Engine {
 
     /// Watches an instance that left, if it is in `A*` now.
     pub(super) fn watch_if_member(&mut self, at: ComponentRef) {
-        let Some(instance) = self.instance(at) else { return };
+        let Some(instance) = self.instance(at) else {
+            return;
+        };
         let (world, response) = (self.world(), at.response);
         let member = support::failures(&instance, &world, false).is_empty()
             && self.responses[response as usize]
@@ -170,17 +235,27 @@ impl Engine {
             return;
         }
         let deadline = support::deadline(&instance, &world, false);
-        let (footprint, reads_clock) = (usize::from(instance.type_.footprint), instance.type_.reads_clock);
+        let (footprint, reads_clock) = (
+            usize::from(instance.type_.footprint),
+            instance.type_.reads_clock,
+        );
         if let Some(component) = self.component_mut(at) {
             component.monitored = true;
         }
         self.subscribe(at, footprint, reads_clock, deadline);
     }
 
-    pub(super) fn subscribe(&mut self, at: ComponentRef, footprint: usize, reads_clock: bool, deadline: Option<Instant>) {
+    pub(super) fn subscribe(
+        &mut self,
+        at: ComponentRef,
+        footprint: usize,
+        reads_clock: bool,
+        deadline: Option<Instant>,
+    ) {
         let (responses, state) = (&self.responses, &mut self.state);
-        if let Some(component) =
-            responses.get(at.response as usize).and_then(|response| response.components.get(at.position as usize))
+        if let Some(component) = responses
+            .get(at.response as usize)
+            .and_then(|response| response.components.get(at.position as usize))
         {
             state.subscribe(at, &component.slots, footprint);
         }
@@ -192,14 +267,23 @@ impl Engine {
 
     /// Takes an instance that is not watched any more off every list.
     pub(super) fn unsubscribe(&mut self, at: ComponentRef) {
-        let Some(instance) = self.instance(at) else { return };
-        let (footprint, reads_clock) = (usize::from(instance.type_.footprint), instance.type_.reads_clock);
+        let Some(instance) = self.instance(at) else {
+            return;
+        };
+        let (footprint, reads_clock) = (
+            usize::from(instance.type_.footprint),
+            instance.type_.reads_clock,
+        );
         let (responses, state) = (&self.responses, &mut self.state);
         let find = |at: ComponentRef| {
-            responses.get(at.response as usize).and_then(|response| response.components.get(at.position as usize))
+            responses
+                .get(at.response as usize)
+                .and_then(|response| response.components.get(at.position as usize))
         };
         if let Some(component) = find(at) {
-            let still = |reader: ComponentRef| find(reader).is_some_and(crate::component::Component::is_watched);
+            let still = |reader: ComponentRef| {
+                find(reader).is_some_and(crate::component::Component::is_watched)
+            };
             state.unsubscribe(&component.slots, footprint, still);
         }
         if reads_clock {
@@ -210,7 +294,9 @@ impl Engine {
     /// Sees to it that time reconsiders `at` by `deadline`. An earlier entry serves as well: it sets the next one.
     pub(super) fn set_timer(&mut self, at: ComponentRef, deadline: Option<Instant>) {
         let Some(deadline) = deadline else { return };
-        let Some(component) = self.component_mut(at) else { return };
+        let Some(component) = self.component_mut(at) else {
+            return;
+        };
         if component.timer.is_some_and(|timer| timer <= deadline) {
             return;
         }
@@ -221,16 +307,30 @@ impl Engine {
     /// Gives every retained instance its witness, sequence, binding and token: given sequences first, the others in
     /// response order (P14).
     fn retain(&mut self, response: u32, group: &[u32], retained: &RetainedSet) {
-        for position in group.iter().filter(|position| retained.contains(**position)) {
-            let at = ComponentRef { response, position: *position };
-            let given = self.component(at).and_then(|component| component.given_sequence);
+        for position in group
+            .iter()
+            .filter(|position| retained.contains(**position))
+        {
+            let at = ComponentRef {
+                response,
+                position: *position,
+            };
+            let given = self
+                .component(at)
+                .and_then(|component| component.given_sequence);
             let adapter = self.instance(at).and_then(|instance| instance.adapter);
             if let (Some(sequence), Some(adapter)) = (given, adapter) {
                 self.ledger.take(adapter, sequence);
             }
         }
-        for position in group.iter().filter(|position| retained.contains(**position)) {
-            self.authorize(ComponentRef { response, position: *position });
+        for position in group
+            .iter()
+            .filter(|position| retained.contains(**position))
+        {
+            self.authorize(ComponentRef {
+                response,
+                position: *position,
+            });
         }
     }
 
@@ -240,22 +340,39 @@ impl Engine {
             self.buffer = buffer;
             return;
         };
-        let given = self.component(at).and_then(|component| component.given_sequence);
-        let sequence = authority.adapter.map(|adapter| given.unwrap_or_else(|| self.ledger.next(adapter)));
-        let token = authority.adapter.map(|_| HeldToken { token: self.mint.mint(), state: TokenState::Live });
+        let given = self
+            .component(at)
+            .and_then(|component| component.given_sequence);
+        let sequence = authority
+            .adapter
+            .map(|adapter| given.unwrap_or_else(|| self.ledger.next(adapter)));
+        let token = authority.adapter.map(|_| HeldToken {
+            token: self.mint.mint(),
+            state: TokenState::Live,
+        });
         if let Some(component) = self.component_mut(at) {
             component.bound = authority.bound;
             component.seen = authority.seen;
-            component.binding =
-                authority.witness.zip(sequence).map(|(witness, sequence)| witness.binding(sequence, &mut buffer));
+            component.binding = authority
+                .witness
+                .zip(sequence)
+                .map(|(witness, sequence)| witness.binding(sequence, &mut buffer));
             component.sequence = sequence;
             component.token = token;
         }
         self.buffer = buffer;
-        self.subscribe(at, authority.footprint, authority.reads_clock, authority.deadline);
+        self.subscribe(
+            at,
+            authority.footprint,
+            authority.reads_clock,
+            authority.deadline,
+        );
         if authority.watches_key
-            && let (Some(adapter), Some(key)) =
-                (authority.adapter, self.component(at).and_then(|component| component.once_key.clone()))
+            && let (Some(adapter), Some(key)) = (
+                authority.adapter,
+                self.component(at)
+                    .and_then(|component| component.once_key.clone()),
+            )
         {
             self.ledger.watch_key(adapter, &key, at);
         }
@@ -269,19 +386,42 @@ impl Engine {
         let digest = DigestText::of(&instance);
         let keys: Keys<'_> = instance.keys(digest.as_str())?;
         // A non-action has no witness: what it says was checked, and it asks for nothing (P13, P16).
-        let bound = if instance.adapter.is_some() { gate::read_bounds(&instance, &world, &keys) } else { Vec::new() };
+        let bound = if instance.adapter.is_some() {
+            gate::read_bounds(&instance, &world, &keys)
+        } else {
+            Vec::new()
+        };
         let witness = match (instance.adapter, component.digest) {
             (Some(_), Some(digest)) => {
-                let certificate = component.certificate.as_ref().map(|certificate| &certificate.digest);
+                let certificate = component
+                    .certificate
+                    .as_ref()
+                    .map(|certificate| &certificate.digest);
                 let order = installed.text.bound_order(component.type_?);
-                Some(Witness::of(&digest, &bound, order, certificate, &installed.text, buffer))
+                Some(Witness::of(
+                    &digest,
+                    &bound,
+                    order,
+                    certificate,
+                    &installed.text,
+                    buffer,
+                ))
             }
             _ => None,
         };
         let rolling = matches!(instance.type_.temporal, Temporal::Rolling { .. });
         let seen = rolling.then(|| {
-            let observed = |slot| instance.record(&self.state, slot).map_or(Instant::MIN, |record| record.observed_at);
-            instance.type_.fresh.iter().map(|limit| observed(limit.slot)).collect()
+            let observed = |slot| {
+                instance
+                    .record(&self.state, slot)
+                    .map_or(Instant::MIN, |record| record.observed_at)
+            };
+            instance
+                .type_
+                .fresh
+                .iter()
+                .map(|limit| observed(limit.slot))
+                .collect()
         });
         Some(Authority {
             bound,
@@ -296,15 +436,26 @@ impl Engine {
     }
 
     /// Not in `A*` at admission: withheld (P12).
-    fn withhold(&mut self, response: u32, group: &[u32], judged: Vec<Vec<Failure>>, retained: &RetainedSet) {
+    fn withhold(
+        &mut self,
+        response: u32,
+        group: &[u32],
+        judged: Vec<Vec<Failure>>,
+        retained: &RetainedSet,
+    ) {
         let mut falls = Vec::new();
         for (position, failures) in group.iter().zip(judged) {
             if retained.contains(*position) {
                 continue;
             }
-            let at = ComponentRef { response, position: *position };
+            let at = ComponentRef {
+                response,
+                position: *position,
+            };
             falls.push(match self.component(at) {
-                Some(component) if component.malformed => Fall::malformed(at, component.reasons.clone()),
+                Some(component) if component.malformed => {
+                    Fall::malformed(at, component.reasons.clone())
+                }
                 _ => self.fall_of_failures(at, failures),
             });
         }
@@ -314,8 +465,9 @@ impl Engine {
     }
 
     fn enter_first_phase(&mut self, at: ComponentRef) {
-        let phase = if self.readiness(at).is_ok() { Phase::Retained } else { Phase::Pending };
-        self.set_phase(at, phase);
+        if self.readiness(at).is_ok() {
+            self.set_phase(at, Phase::Retained);
+        }
         self.record_phase(at, Phase::Proposed);
     }
 }

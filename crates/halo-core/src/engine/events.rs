@@ -80,7 +80,11 @@ impl Engine {
     }
 
     /// One update. On a refusal that made the record missing, its slot is given too.
-    fn update_one(&mut self, address: &str, text: &[u8]) -> Result<SlotIx, (Refusal, Option<SlotIx>)> {
+    fn update_one(
+        &mut self,
+        address: &str,
+        text: &[u8],
+    ) -> Result<SlotIx, (Refusal, Option<SlotIx>)> {
         let (slot, source) = self.address(address).map_err(|refusal| (refusal, None))?;
         let document = Document::parse(text, RECORD_DEPTH).map_err(|error| {
             let message = format!("the record of `{address}` is not strict JSON: {error}");
@@ -95,18 +99,27 @@ impl Engine {
                 && declared.is_some_and(|source| source.has_freshness_limit),
         };
         let now = self.now;
-        self.state.update(slot, Arc::new(document), &rule, now).map_err(|mut refusal| {
-            refusal.message = format!("`{address}`: {}", refusal.message);
-            let slot = (refusal.code == RefusalCode::EpochConflict).then_some(slot);
-            (refusal, slot)
-        })?;
+        self.state
+            .update(slot, Arc::new(document), &rule, now)
+            .map_err(|mut refusal| {
+                refusal.message = format!("`{address}`: {}", refusal.message);
+                let slot = (refusal.code == RefusalCode::EpochConflict).then_some(slot);
+                (refusal, slot)
+            })?;
         self.settle_writers(slot);
-        let awaiting = self.state.get(slot).map(|slot| slot.awaited_by.clone()).unwrap_or_default();
+        let awaiting = self
+            .state
+            .get(slot)
+            .map(|slot| slot.awaited_by.clone())
+            .unwrap_or_default();
         for id in awaiting {
             self.note_update(id, slot);
         }
         let epoch = self.state.record(slot).map_or(0, |record| record.epoch);
-        self.record(Record::Updated { address: address.into(), epoch });
+        self.record(Record::Updated {
+            address: address.into(),
+            epoch,
+        });
         Ok(slot)
     }
 
@@ -119,24 +132,45 @@ impl Engine {
             None => (address, None),
         };
         let Some(source) = catalog.source_index.get(name).copied() else {
-            return Err(unknown(format!("the catalog has no source `{}`", crate::envelope::shorten(name))));
+            return Err(unknown(format!(
+                "the catalog has no source `{}`",
+                crate::envelope::shorten(name)
+            )));
         };
-        let keyed = catalog.sources.get(usize::from(source)).is_some_and(|source| source.keyed);
+        let keyed = catalog
+            .sources
+            .get(usize::from(source))
+            .is_some_and(|source| source.keyed);
         match (keyed, key) {
-            (true, None) => return Err(unknown(format!("`{name}` is keyed: name a record as `{name}/KEY`"))),
-            (false, Some(_)) => return Err(unknown(format!("`{name}` is not keyed: name it without a slash"))),
+            (true, None) => {
+                return Err(unknown(format!(
+                    "`{name}` is keyed: name a record as `{name}/KEY`"
+                )));
+            }
+            (false, Some(_)) => {
+                return Err(unknown(format!(
+                    "`{name}` is not keyed: name it without a slash"
+                )));
+            }
             _ => {}
         }
         let installed = self.installed(self.current_catalog());
-        let number = installed.sources.get(usize::from(source)).copied().unwrap_or(0);
+        let number = installed
+            .sources
+            .get(usize::from(source))
+            .copied()
+            .unwrap_or(0);
         Ok((self.state.slot(number, key), source))
     }
 
     /// P29: an update observed after an action's outcome was recorded tells of its effect.
     fn settle_writers(&mut self, slot: SlotIx) {
-        let Some(observed_at) = self.state.record(slot).map(|record| record.observed_at) else { return };
+        let Some(observed_at) = self.state.record(slot).map(|record| record.observed_at) else {
+            return;
+        };
         if let Some(slot) = self.state.get_mut(slot) {
-            slot.unsettled.retain(|writer| writer.since.is_none_or(|since| observed_at <= since));
+            slot.unsettled
+                .retain(|writer| writer.since.is_none_or(|since| observed_at <= since));
         }
     }
 
@@ -147,7 +181,9 @@ impl Engine {
         let mut falls = Vec::new();
         let mut lapsed = Vec::new();
         for at in &touched {
-            let Some(component) = self.component(*at) else { continue };
+            let Some(component) = self.component(*at) else {
+                continue;
+            };
             if component.phase.is_live() {
                 falls.extend(self.reevaluate_live(*at));
             } else if component.monitored && !self.still_counts(*at) {
@@ -182,7 +218,9 @@ impl Engine {
     /// Whether an instance that left still counts for somebody who waits, and holds. Where nobody waits it simply
     /// stops being watched.
     fn still_counts(&mut self, at: ComponentRef) -> bool {
-        let Some(instance) = self.instance(at) else { return false };
+        let Some(instance) = self.instance(at) else {
+            return false;
+        };
         let world = self.world();
         if !support::failures(&instance, &world, false).is_empty() {
             return false;
@@ -194,32 +232,55 @@ impl Engine {
 
     /// Whether a watched dependent counts on the current support of `at`.
     pub(super) fn has_watched_dependent(&self, at: ComponentRef) -> bool {
-        let Some(response) = self.responses.get(at.response as usize) else { return false };
+        let Some(response) = self.responses.get(at.response as usize) else {
+            return false;
+        };
         response.graph.dependents(at.position).any(|edge| {
-            !edge.until_left && response.get(edge.child).is_some_and(crate::component::Component::is_watched)
+            !edge.until_left
+                && response
+                    .get(edge.child)
+                    .is_some_and(crate::component::Component::is_watched)
         })
     }
 
     /// P11: whether an instance in `A*` may leave.
     pub(super) fn readiness(&self, at: ComponentRef) -> Result<(), NotReady> {
-        let Some(instance) = self.instance(at) else { return Err(NotReady::Prerequisite) };
-        let Some(response) = self.responses.get(at.response as usize) else { return Err(NotReady::Prerequisite) };
+        let Some(instance) = self.instance(at) else {
+            return Err(NotReady::Prerequisite);
+        };
+        let Some(response) = self.responses.get(at.response as usize) else {
+            return Err(NotReady::Prerequisite);
+        };
         let reached = response
             .graph
             .prerequisites(at.position)
             .iter()
-            .all(|edge| response.get(edge.parent).is_some_and(|parent| parent.phase.reaches(edge.phase)));
+            .all(|edge| {
+                response
+                    .get(edge.parent)
+                    .is_some_and(|parent| parent.phase.reaches(edge.phase))
+            });
         if !reached {
             return Err(NotReady::Prerequisite);
         }
-        let approved = instance.component.approvals.as_ref().is_some_and(|approvals| approvals.complete);
+        let approved = instance
+            .component
+            .approvals
+            .as_ref()
+            .is_some_and(|approvals| approvals.complete);
         if instance.type_.approval.is_some() && !approved {
             return Err(NotReady::Approval);
         }
         if instance.adapter.is_some() {
-            let footprint = instance.component.slots.iter().take(usize::from(instance.type_.footprint));
+            let footprint = instance
+                .component
+                .slots
+                .iter()
+                .take(usize::from(instance.type_.footprint));
             let unsettled = |slot: &SlotIx| {
-                self.state.get(*slot).is_some_and(|slot| slot.unsettled.iter().any(|writer| writer.writer != at))
+                self.state
+                    .get(*slot)
+                    .is_some_and(|slot| slot.unsettled.iter().any(|writer| writer.writer != at))
             };
             if footprint.into_iter().any(unsettled) {
                 return Err(NotReady::Unsettled);
@@ -230,12 +291,18 @@ impl Engine {
 
     /// `pending ⇄ retained`
     pub(super) fn refresh_readiness(&mut self, at: ComponentRef) {
-        let Some(component) = self.component(at) else { return };
+        let Some(component) = self.component(at) else {
+            return;
+        };
         let before = component.phase;
         if !before.is_live() || component.under_way != UnderWay::Idle {
             return;
         }
-        let after = if self.readiness(at).is_ok() { Phase::Retained } else { Phase::Pending };
+        let after = if self.readiness(at).is_ok() {
+            Phase::Retained
+        } else {
+            Phase::Pending
+        };
         if after != before {
             self.set_phase(at, after);
             self.record_phase(at, before);
@@ -244,10 +311,19 @@ impl Engine {
 
     /// After a change of phase of `at`: those that wait for it.
     pub(super) fn refresh_dependents(&mut self, at: ComponentRef) {
-        let Some(response) = self.responses.get(at.response as usize) else { return };
-        let waiting: Vec<u32> = response.graph.dependents(at.position).map(|edge| edge.child).collect();
+        let Some(response) = self.responses.get(at.response as usize) else {
+            return;
+        };
+        let waiting: Vec<u32> = response
+            .graph
+            .dependents(at.position)
+            .map(|edge| edge.child)
+            .collect();
         for position in waiting {
-            self.refresh_readiness(ComponentRef { response: at.response, position });
+            self.refresh_readiness(ComponentRef {
+                response: at.response,
+                position,
+            });
         }
     }
 

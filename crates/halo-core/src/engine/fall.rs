@@ -18,6 +18,9 @@ pub(super) struct Fall {
     pub(super) at: ComponentRef,
     pub(super) phase: Phase,
     pub(super) reasons: Vec<Reason>,
+    /// Whether closure has a part in it: then the direct parents that are lost are reasons too (P12). An end of the
+    /// instance's own (withdrawn, rejected, restarted, a changed witness) has no other reason.
+    pub(super) by_closure: bool,
     pub(super) recovery: Recovery,
 }
 
@@ -40,11 +43,34 @@ pub(super) enum Recovery {
 
 impl Fall {
     pub(super) fn terminal(at: ComponentRef, phase: Phase, reason: Reason) -> Self {
-        Self { at, phase, reasons: vec![reason], recovery: Recovery::Terminal }
+        Self {
+            at,
+            phase,
+            reasons: vec![reason],
+            by_closure: false,
+            recovery: Recovery::Terminal,
+        }
+    }
+
+    /// It fell with an ancestor only.
+    pub(super) fn excluded(at: ComponentRef, phase: Phase) -> Self {
+        Self {
+            at,
+            phase,
+            reasons: Vec::new(),
+            by_closure: true,
+            recovery: Recovery::WithAncestor,
+        }
     }
 
     pub(super) fn malformed(at: ComponentRef, reasons: Vec<Reason>) -> Self {
-        Self { at, phase: Phase::Withheld, reasons, recovery: Recovery::Terminal }
+        Self {
+            at,
+            phase: Phase::Withheld,
+            reasons,
+            by_closure: false,
+            recovery: Recovery::Terminal,
+        }
     }
 }
 
@@ -53,21 +79,38 @@ impl Engine {
     pub(super) fn fall_of_failures(&self, at: ComponentRef, failures: Vec<Failure>) -> Fall {
         let phase = Phase::Withheld;
         let Some(first) = failures.first() else {
-            return Fall { at, phase, reasons: Vec::new(), recovery: Recovery::WithAncestor };
+            return Fall::excluded(at, phase);
         };
         let recovery = match first.route {
             Some(route) if failures.iter().all(|failure| failure.route.is_some()) => {
                 let reads = failures.iter().flat_map(|failure| &failure.reads);
-                Recovery::Route { route, records: self.slots_of(at, reads.copied()), refreshed: false }
+                Recovery::Route {
+                    route,
+                    records: self.slots_of(at, reads.copied()),
+                    refreshed: false,
+                }
             }
             _ => Recovery::Terminal,
         };
-        Fall { at, phase, reasons: failures.into_iter().map(|failure| failure.reason).collect(), recovery }
+        let reasons = failures.into_iter().map(|failure| failure.reason).collect();
+        Fall {
+            at,
+            phase,
+            reasons,
+            by_closure: true,
+            recovery,
+        }
     }
 
     /// The state slots behind a type's slots, each once; absent keys hold no record.
-    pub(super) fn slots_of(&self, at: ComponentRef, reads: impl Iterator<Item = u16>) -> Vec<SlotIx> {
-        let Some(component) = self.component(at) else { return Vec::new() };
+    pub(super) fn slots_of(
+        &self,
+        at: ComponentRef,
+        reads: impl Iterator<Item = u16>,
+    ) -> Vec<SlotIx> {
+        let Some(component) = self.component(at) else {
+            return Vec::new();
+        };
         let mut slots = Vec::new();
         for slot in reads.filter_map(|read| component.slots.get(usize::from(read)).copied()) {
             if slot != NO_SLOT && !slots.contains(&slot) {
@@ -84,7 +127,9 @@ impl Engine {
         let mut lost = lapsed;
         for fall in falls {
             let at = fall.at;
-            let Some(before) = self.end(at, fall.phase) else { continue };
+            let Some(before) = self.end(at, fall.phase) else {
+                continue;
+            };
             lost.push(at);
             fallen.insert(at, (before, fall));
         }
@@ -96,7 +141,12 @@ impl Engine {
             self.record_phase(*at, *before);
         }
         for (at, (_, fall)) in fallen {
-            if let Recovery::Route { route, records, refreshed } = fall.recovery {
+            if let Recovery::Route {
+                route,
+                records,
+                refreshed,
+            } = fall.recovery
+            {
                 self.create_obligation(at, route, records, refreshed);
             }
         }
@@ -110,7 +160,9 @@ impl Engine {
         fallen: &mut BTreeMap<ComponentRef, (Phase, Fall)>,
     ) {
         while let Some(parent) = lost.pop() {
-            let Some(response) = self.responses.get(parent.response as usize) else { continue };
+            let Some(response) = self.responses.get(parent.response as usize) else {
+                continue;
+            };
             let broken: Vec<u32> = response
                 .graph
                 .dependents(parent.position)
@@ -118,16 +170,22 @@ impl Engine {
                 .map(|edge| edge.child)
                 .collect();
             for position in broken {
-                let at = ComponentRef { response: parent.response, position };
-                let Some(component) = self.component(at) else { continue };
+                let at = ComponentRef {
+                    response: parent.response,
+                    position,
+                };
+                let Some(component) = self.component(at) else {
+                    continue;
+                };
                 if component.under_way != UnderWay::Idle {
                     // Its call may be out: the last look or the outcome decides.
                     continue;
                 }
                 if component.phase.is_live() {
-                    let Some(before) = self.end(at, Phase::Invalidated) else { continue };
-                    let recovery = Recovery::WithAncestor;
-                    fallen.insert(at, (before, Fall { at, phase: Phase::Invalidated, reasons: Vec::new(), recovery }));
+                    let Some(before) = self.end(at, Phase::Invalidated) else {
+                        continue;
+                    };
+                    fallen.insert(at, (before, Fall::excluded(at, Phase::Invalidated)));
                     lost.push(at);
                 } else if component.monitored {
                     self.stop_monitoring(at);
@@ -162,12 +220,15 @@ impl Engine {
 
     /// Completes the reasons, now that all that fell has fallen, and says whether it is over for good (P12, P19).
     fn conclude(&mut self, at: ComponentRef, fall: &mut Fall) {
-        if matches!(fall.phase, Phase::Withheld | Phase::Invalidated) && !self.component(at).is_some_and(|c| c.malformed) {
+        if fall.by_closure {
             fall.reasons.extend(self.excluded_parents(at));
         }
         if let Recovery::Route { route, .. } = fall.recovery {
             let attempts = self.route(at, route).map_or(0, |route| route.attempts);
-            if self.component(at).is_none_or(|component| component.last_attempt >= attempts) {
+            if self
+                .component(at)
+                .is_none_or(|component| component.last_attempt >= attempts)
+            {
                 fall.reasons.push(Reason::of(ReasonCode::AttemptsExhausted));
                 fall.recovery = Recovery::Terminal;
             }
@@ -180,7 +241,9 @@ impl Engine {
 
     /// `prerequisite_excluded` for each direct parent that is not in `A*`, by id.
     fn excluded_parents(&self, at: ComponentRef) -> Vec<Reason> {
-        let Some(response) = self.responses.get(at.response as usize) else { return Vec::new() };
+        let Some(response) = self.responses.get(at.response as usize) else {
+            return Vec::new();
+        };
         let edges = response.graph.prerequisites(at.position).iter();
         let mut ids: Vec<&str> = edges
             .filter(|edge| !self.edge_holds(at.response, edge))
@@ -188,29 +251,51 @@ impl Engine {
             .collect();
         ids.sort_unstable();
         ids.dedup();
-        ids.into_iter().map(|id| Reason::about(ReasonCode::PrerequisiteExcluded, id)).collect()
+        ids.into_iter()
+            .map(|id| Reason::about(ReasonCode::PrerequisiteExcluded, id))
+            .collect()
     }
 
     pub(super) fn route(&self, at: ComponentRef, route: u16) -> Option<&halo_catalog::Route> {
         let component = self.component(at)?;
-        self.installed(component.catalog).catalog.routes.get(usize::from(route))
+        self.installed(component.catalog)
+            .catalog
+            .routes
+            .get(usize::from(route))
     }
 
-    fn create_obligation(&mut self, at: ComponentRef, route_ix: u16, records: Vec<SlotIx>, refreshed: bool) {
-        let Some(route) = self.route(at, route_ix) else { return };
+    fn create_obligation(
+        &mut self,
+        at: ComponentRef,
+        route_ix: u16,
+        records: Vec<SlotIx>,
+        refreshed: bool,
+    ) {
+        let Some(route) = self.route(at, route_ix) else {
+            return;
+        };
         let (ttl, retry, whole_scope) = (route.ttl, route.retry, route.scope_dependents);
         let asked = route.refresh.clone();
-        let scope = if whole_scope { self.scope(at) } else { vec![at.position] };
+        let scope = if whole_scope {
+            self.scope(at)
+        } else {
+            vec![at.position]
+        };
         let refresh = match asked {
             None => records.iter().map(|slot| (*slot, refreshed)).collect(),
             Some(sources) => {
                 let slots = self.slots_of_sources(at, &sources);
-                slots.into_iter().map(|slot| (slot, refreshed && records.contains(&slot))).collect()
+                slots
+                    .into_iter()
+                    .map(|slot| (slot, refreshed && records.contains(&slot)))
+                    .collect()
             }
         };
         let id = ObligationId(self.obligations.len() as u32);
         let now = self.now;
-        let Some(component) = self.component_mut(at) else { return };
+        let Some(component) = self.component_mut(at) else {
+            return;
+        };
         component.last_attempt += 1;
         component.newest_obligation = Some(id);
         let obligation = Obligation {
@@ -228,13 +313,17 @@ impl Engine {
             expires: now.plus(ttl),
             tell_again: retry.map(|retry| now.plus(retry)),
         };
-        self.timers.push(Reverse((obligation.expires, Timer::Obligation(id.0))));
+        self.timers
+            .push(Reverse((obligation.expires, Timer::Obligation(id.0))));
         if let Some(again) = obligation.tell_again {
             self.timers.push(Reverse((again, Timer::Obligation(id.0))));
         }
         self.await_records(id, &obligation);
         self.obligations.push(obligation);
-        self.record(Record::Obligation { obligation: id, state: ObligationState::Created });
+        self.record(Record::Obligation {
+            obligation: id,
+            state: ObligationState::Created,
+        });
         self.effects.push_back(Effect::Tell(id));
     }
 
@@ -242,7 +331,12 @@ impl Engine {
     fn await_records(&mut self, id: ObligationId, obligation: &Obligation) {
         let mut slots: Vec<SlotIx> = obligation.refresh.iter().map(|(slot, _)| *slot).collect();
         if let Some(program) = self.ready_condition(obligation) {
-            slots.extend(program.slots().iter().filter_map(|slot| obligation.slots.get(usize::from(*slot))));
+            slots.extend(
+                program
+                    .slots()
+                    .iter()
+                    .filter_map(|slot| obligation.slots.get(usize::from(*slot))),
+            );
             if program.reads_clock() {
                 self.clock_obligations.insert(id.0);
             }
@@ -260,20 +354,34 @@ impl Engine {
     fn slots_of_sources(&mut self, at: ComponentRef, sources: &[u16]) -> SlotList {
         let mut slots = SlotList::new();
         for source in sources {
-            let Some(component) = self.component(at) else { continue };
+            let Some(component) = self.component(at) else {
+                continue;
+            };
             let installed = self.installed(component.catalog);
-            let keyed = installed.catalog.sources.get(usize::from(*source)).is_some_and(|source| source.keyed);
-            let Some(number) = installed.sources.get(usize::from(*source)).copied() else { continue };
+            let keyed = installed
+                .catalog
+                .sources
+                .get(usize::from(*source))
+                .is_some_and(|source| source.keyed);
+            let Some(number) = installed.sources.get(usize::from(*source)).copied() else {
+                continue;
+            };
             if !keyed {
                 let slot = self.state.slot(number, None);
                 slots.push(slot);
                 continue;
             }
-            let footprint = self.instance(at).map_or(0, |instance| usize::from(instance.type_.footprint));
+            let footprint = self
+                .instance(at)
+                .map_or(0, |instance| usize::from(instance.type_.footprint));
             let own: SlotList = self.component(at).map_or_else(SlotList::new, |component| {
                 component.slots.iter().take(footprint).copied().collect()
             });
-            slots.extend(own.into_iter().filter(|slot| self.state.get(*slot).is_some_and(|slot| slot.source == number)));
+            slots.extend(own.into_iter().filter(|slot| {
+                self.state
+                    .get(*slot)
+                    .is_some_and(|slot| slot.source == number)
+            }));
         }
         slots.sort_unstable();
         slots.dedup();
@@ -282,17 +390,24 @@ impl Engine {
 
     /// P20: the blocked component and those whose fall leads back to it, in response order.
     fn scope(&self, at: ComponentRef) -> Vec<u32> {
-        let Some(response) = self.responses.get(at.response as usize) else { return vec![at.position] };
+        let Some(response) = self.responses.get(at.response as usize) else {
+            return vec![at.position];
+        };
         let mut scope = std::collections::BTreeSet::from([at.position]);
         let mut work = vec![at.position];
         while let Some(parent) = work.pop() {
-            let Some(parent_id) = response.get(parent).map(crate::component::Component::id) else { continue };
+            let Some(parent_id) = response.get(parent).map(crate::component::Component::id) else {
+                continue;
+            };
             for edge in response.graph.dependents(parent) {
-                let Some(child) = response.get(edge.child) else { continue };
+                let Some(child) = response.get(edge.child) else {
+                    continue;
+                };
                 let fell_with_parent = matches!(child.phase, Phase::Withheld | Phase::Invalidated)
                     && !child.terminal
                     && child.reasons.iter().any(|reason| {
-                        reason.code == ReasonCode::PrerequisiteExcluded && reason.subject.as_deref() == Some(parent_id)
+                        reason.code == ReasonCode::PrerequisiteExcluded
+                            && reason.subject.as_deref() == Some(parent_id)
                     });
                 if fell_with_parent && scope.insert(edge.child) {
                     work.push(edge.child);

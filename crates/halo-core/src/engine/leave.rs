@@ -1,6 +1,9 @@
 //! The gate (P15, P16) and the paths (P13): the only ways out.
 
-use super::{Engine, fall::{Fall, Recovery}};
+use super::{
+    Engine,
+    fall::{Fall, Recovery},
+};
 use crate::{
     component::{Component, TokenState, UnderWay},
     effect::{Effect, Record},
@@ -43,13 +46,19 @@ impl Engine {
                 Ok(()) => self.decide(at),
             },
         };
-        self.record(Record::Answered { component: at, answer });
+        self.record(Record::Answered {
+            component: at,
+            answer,
+        });
         answer
     }
 
     /// The attempt itself: refusals here change nothing for the genuine instance.
     fn attempt(&self, at: ComponentRef, asked: &Asked<'_>) -> Result<(), Answer> {
-        let Some(instance) = self.instance(at).filter(|instance| instance.type_.is_action()) else {
+        let Some(instance) = self
+            .instance(at)
+            .filter(|instance| instance.type_.is_action())
+        else {
             return Err(Answer::NoSuchInstance);
         };
         let component = instance.component;
@@ -65,7 +74,11 @@ impl Engine {
             && component.sequence != Some(sequence)
         {
             let used = self.ledger.is_used(adapter, sequence);
-            return Err(if used { Answer::SequenceUsed } else { Answer::BindingMismatch });
+            return Err(if used {
+                Answer::SequenceUsed
+            } else {
+                Answer::BindingMismatch
+            });
         }
         match component.phase {
             phase if phase.has_left() || phase == Phase::Failed => Err(Answer::AlreadyLeft),
@@ -85,36 +98,53 @@ impl Engine {
             type_name: component.document.at(type_name),
             payload: payload.root(),
         };
-        Some(parts.digest(&component.document, &component.references(), &mut Vec::new()).0)
+        Some(
+            parts
+                .digest(
+                    &component.document,
+                    &component.references(),
+                    &mut Vec::new(),
+                )
+                .0,
+        )
     }
 
     /// One look at everything that eq. 8 asks for.
     fn verdict(&self, at: ComponentRef) -> Verdict {
         let world = self.world();
-        let (Some(instance), Some(response)) = (self.instance(at), self.responses.get(at.response as usize)) else {
+        let (Some(instance), Some(response)) =
+            (self.instance(at), self.responses.get(at.response as usize))
+        else {
             return Verdict::NotReady(NotReady::Prerequisite);
         };
         let failures = support::failures(&instance, &world, true);
         if !failures.is_empty() {
             return Verdict::Ends(Answer::Unsupported, self.fall_of_failures(at, failures));
         }
-        if !response.graph.prerequisites(at.position).iter().all(|edge| self.edge_holds(at.response, edge)) {
-            let fall =
-                Fall { at, phase: Phase::Invalidated, reasons: Vec::new(), recovery: Recovery::WithAncestor };
+        if !response
+            .graph
+            .prerequisites(at.position)
+            .iter()
+            .all(|edge| self.edge_holds(at.response, edge))
+        {
+            let fall = Fall::excluded(at, Phase::Invalidated);
             return Verdict::Ends(Answer::PrerequisiteExcluded, fall);
         }
         if let Err(not_ready) = self.readiness(at) {
             return Verdict::NotReady(not_ready);
         }
-        self.witness_verdict(&instance).unwrap_or(Verdict::Authorized)
+        self.witness_verdict(&instance)
+            .unwrap_or(Verdict::Authorized)
     }
 
     /// `WitnessOK` [eq. 8]: the catalog and the bound values are those of the admission.
     pub(super) fn witness_fall(&self, at: ComponentRef) -> Option<Fall> {
         let instance = self.instance(at)?;
         if instance.component.catalog != self.current_catalog() {
-            let reason = Reason::about(ReasonCode::WitnessChanged, "catalog")
-                .with_detail(format!("version `{}` is in force now", self.catalog().version));
+            let reason = Reason::about(ReasonCode::WitnessChanged, "catalog").with_detail(format!(
+                "version `{}` is in force now",
+                self.catalog().version
+            ));
             return Some(Fall::terminal(at, Phase::Withheld, reason));
         }
         let world = self.world();
@@ -122,16 +152,30 @@ impl Engine {
         if changed.is_empty() {
             return None;
         }
-        let bounds = || changed.iter().filter_map(|index| instance.type_.bind.get(usize::from(*index)));
+        let bounds = || {
+            changed
+                .iter()
+                .filter_map(|index| instance.type_.bind.get(usize::from(*index)))
+        };
         let recovery = match bounds().next().and_then(|bound| bound.route) {
             Some(route) if bounds().all(|bound| bound.route.is_some()) => {
                 let records = self.slots_of(at, bounds().map(|bound| bound.slot));
-                Recovery::Route { route, records, refreshed: true }
+                Recovery::Route {
+                    route,
+                    records,
+                    refreshed: true,
+                }
             }
             _ => Recovery::Terminal,
         };
         let reasons = gate::changed_reasons(&instance, &world, &changed);
-        Some(Fall { at, phase: Phase::Withheld, reasons, recovery })
+        Some(Fall {
+            at,
+            phase: Phase::Withheld,
+            reasons,
+            by_closure: false,
+            recovery,
+        })
     }
 
     fn witness_verdict(&self, instance: &Instance<'_>) -> Option<Verdict> {
@@ -167,9 +211,16 @@ impl Engine {
     fn arm(&mut self, at: ComponentRef) {
         self.actions.remove(&at);
         let now = self.now;
-        let Some(instance) = self.instance(at) else { return };
-        let (adapter, for_) = (instance.adapter, instance.type_.once.as_ref().and_then(|once| once.for_));
-        let Some(component) = self.component_mut(at) else { return };
+        let Some(instance) = self.instance(at) else {
+            return;
+        };
+        let (adapter, for_) = (
+            instance.adapter,
+            instance.type_.once.as_ref().and_then(|once| once.for_),
+        );
+        let Some(component) = self.component_mut(at) else {
+            return;
+        };
         component.under_way = UnderWay::Armed;
         if let Some(held) = &mut component.token {
             held.state = TokenState::Spent;
@@ -177,10 +228,23 @@ impl Engine {
         let generation = component.generation;
         let (key, binding) = (component.once_key.clone(), component.binding);
         if let (Some(key), Some(adapter)) = (key, adapter) {
-            self.ledger.hold(adapter, &key, (at, generation), Hold { from: now, for_, unresolved: true });
+            self.ledger.hold(
+                adapter,
+                &key,
+                (at, generation),
+                Hold {
+                    from: now,
+                    for_,
+                    unresolved: true,
+                },
+            );
         }
         if let Some(binding) = binding {
-            self.effects.push_back(Effect::Spend(Armed { component: at, generation, binding }));
+            self.effects.push_back(Effect::Spend(Armed {
+                component: at,
+                generation,
+                binding,
+            }));
         }
     }
 
@@ -195,7 +259,16 @@ impl Engine {
                     let reasons = vec![Reason::of(not_ready.reason())];
                     let recovery = Recovery::WithAncestor;
                     self.free_key(at);
-                    self.fall(vec![Fall { at, phase: Phase::Invalidated, reasons, recovery }], Vec::new());
+                    self.fall(
+                        vec![Fall {
+                            at,
+                            phase: Phase::Invalidated,
+                            reasons,
+                            by_closure: false,
+                            recovery,
+                        }],
+                        Vec::new(),
+                    );
                     not_ready.answer()
                 }
                 Verdict::Ends(answer, fall) => {
@@ -205,12 +278,17 @@ impl Engine {
                 }
             },
         };
-        self.record(Record::Answered { component: Some(at), answer });
+        self.record(Record::Answered {
+            component: Some(at),
+            answer,
+        });
         answer
     }
 
     fn call(&mut self, at: ComponentRef) -> Answer {
-        let Some(permit) = self.dispatch_permit(at) else { return Answer::NoSuchInstance };
+        let Some(permit) = self.dispatch_permit(at) else {
+            return Answer::NoSuchInstance;
+        };
         if let Some(component) = self.component_mut(at) {
             component.under_way = UnderWay::Calling;
         }
@@ -239,13 +317,25 @@ impl Engine {
 
     /// Until when the adapter may act: the end of the window, or of the horizon (P23).
     fn valid_until(&self, instance: &Instance<'_>) -> Option<Instant> {
-        let horizon = |horizon| support::horizon_times(instance, &self.world(), horizon).ok().map(|(_, until)| until);
+        let horizon = |horizon| {
+            support::horizon_times(instance, &self.world(), horizon)
+                .ok()
+                .map(|(_, until)| until)
+        };
         match &instance.type_.temporal {
             Temporal::Point => None,
             Temporal::Interval(interval) => horizon(interval),
-            Temporal::Rolling { window, horizon: limit } => {
+            Temporal::Rolling {
+                window,
+                horizon: limit,
+            } => {
                 let window = self.now.plus(*window);
-                Some(limit.as_ref().and_then(horizon).map_or(window, |limit| limit.min(window)))
+                Some(
+                    limit
+                        .as_ref()
+                        .and_then(horizon)
+                        .map_or(window, |limit| limit.min(window)),
+                )
             }
         }
     }
@@ -253,7 +343,9 @@ impl Engine {
     /// P13: a last closure and readiness check, then the permit for one emission.
     pub(super) fn emit(&mut self, at: ComponentRef) -> Answer {
         let answer = match self.component(at) {
-            Some(component) if component.phase.is_live() && component.under_way == UnderWay::Idle => {
+            Some(component)
+                if component.phase.is_live() && component.under_way == UnderWay::Idle =>
+            {
                 self.decide_emission(at)
             }
             Some(component) if component.phase.has_ended() => Answer::NotRetained,
@@ -261,7 +353,10 @@ impl Engine {
             None => Answer::NoSuchInstance,
         };
         if answer != Answer::Authorized {
-            self.record(Record::Answered { component: Some(at), answer });
+            self.record(Record::Answered {
+                component: Some(at),
+                answer,
+            });
         }
         answer
     }
@@ -277,7 +372,9 @@ impl Engine {
                 answer
             }
             Verdict::Authorized => {
-                let Some(permit) = self.emit_permit(at) else { return Answer::NoSuchInstance };
+                let Some(permit) = self.emit_permit(at) else {
+                    return Answer::NoSuchInstance;
+                };
                 self.emissions.remove(&at);
                 if let Some(component) = self.component_mut(at) {
                     component.under_way = UnderWay::Calling;
@@ -290,9 +387,15 @@ impl Engine {
 
     fn emit_permit(&self, at: ComponentRef) -> Option<EmitPermit> {
         let instance = self.instance(at)?;
-        let Leaves::Emit(path) = instance.type_.effect else { return None };
+        let Leaves::Emit(path) = instance.type_.effect else {
+            return None;
+        };
         let component = instance.component;
-        let path = self.installed(component.catalog).catalog.paths.get(usize::from(path))?;
+        let path = self
+            .installed(component.catalog)
+            .catalog
+            .paths
+            .get(usize::from(path))?;
         Some(EmitPermit::new(EmitText {
             component: at,
             generation: component.generation,
@@ -307,7 +410,9 @@ impl Engine {
 
     /// P17: what came of a call. Anything that is no answer to a call under way changes nothing.
     pub(super) fn outcome(&mut self, at: ComponentRef, generation: u32, outcome: Outcome) {
-        let Some(component) = self.component_mut(at) else { return };
+        let Some(component) = self.component_mut(at) else {
+            return;
+        };
         if component.generation != generation || component.under_way != UnderWay::Calling {
             return;
         }
@@ -318,7 +423,14 @@ impl Engine {
                 self.resolve_key(at, false);
                 let now = self.now;
                 self.settle_outcome(at, Some(now));
-                self.left(at, if is_action { Phase::Dispatched } else { Phase::Emitted });
+                self.left(
+                    at,
+                    if is_action {
+                        Phase::Dispatched
+                    } else {
+                        Phase::Emitted
+                    },
+                );
             }
             Outcome::Lost => self.left(at, Phase::InDoubt),
             Outcome::Refused => self.failed(at, ReasonCode::AdapterRefused),
@@ -327,7 +439,9 @@ impl Engine {
 
     /// An instance left. From now on its current support counts only while somebody waits for it (P9).
     pub(super) fn left(&mut self, at: ComponentRef, phase: Phase) {
-        let Some(before) = self.component(at).map(|component| component.phase) else { return };
+        let Some(before) = self.component(at).map(|component| component.phase) else {
+            return;
+        };
         let was_live = before.is_live();
         self.set_phase(at, phase);
         self.record_phase(at, before);
@@ -335,7 +449,10 @@ impl Engine {
             self.unsubscribe(at);
             if self.has_watched_dependent(at) {
                 self.watch_if_member(at);
-                if !self.component(at).is_some_and(|component| component.monitored) {
+                if !self
+                    .component(at)
+                    .is_some_and(|component| component.monitored)
+                {
                     self.fall(Vec::new(), vec![at]);
                 }
             }
@@ -352,23 +469,49 @@ impl Engine {
         } else {
             self.settle_outcome(at, None);
         }
-        let route = self.instance(at).and_then(|instance| instance.type_.on_failure);
+        let route = self
+            .instance(at)
+            .and_then(|instance| instance.type_.on_failure);
         let recovery = match route {
-            Some(route) => Recovery::Route { route, records: Vec::new(), refreshed: false },
+            Some(route) => Recovery::Route {
+                route,
+                records: Vec::new(),
+                refreshed: false,
+            },
             None => Recovery::Terminal,
         };
-        self.fall(vec![Fall { at, phase: Phase::Failed, reasons: vec![Reason::of(code)], recovery }], Vec::new());
+        self.fall(
+            vec![Fall {
+                at,
+                phase: Phase::Failed,
+                reasons: vec![Reason::of(code)],
+                by_closure: false,
+                recovery,
+            }],
+            Vec::new(),
+        );
     }
 
     fn written_slots(&self, at: ComponentRef) -> Vec<SlotIx> {
-        let Some(instance) = self.instance(at) else { return Vec::new() };
+        let Some(instance) = self.instance(at) else {
+            return Vec::new();
+        };
         self.slots_of(at, instance.type_.writes.iter().map(|written| written.slot))
     }
 
     /// P29: what the action writes is unsettled. `since`: when its outcome was recorded, where it was.
     pub(super) fn unsettle(&mut self, at: ComponentRef, since: Option<Instant>) {
-        let Some(generation) = self.component(at).map(|component| component.generation) else { return };
-        self.unsettle_slots(&self.written_slots(at), Unsettled { writer: at, generation, since });
+        let Some(generation) = self.component(at).map(|component| component.generation) else {
+            return;
+        };
+        self.unsettle_slots(
+            &self.written_slots(at),
+            Unsettled {
+                writer: at,
+                generation,
+                since,
+            },
+        );
     }
 
     pub(super) fn unsettle_slots(&mut self, slots: &[SlotIx], entry: Unsettled) {
@@ -384,15 +527,23 @@ impl Engine {
 
     /// The outcome of a writer is known: from when an update tells of it, or that it unsettles nothing.
     pub(super) fn settle_outcome(&mut self, at: ComponentRef, since: Option<Instant>) {
-        let Some(generation) = self.component(at).map(|component| component.generation) else { return };
+        let Some(generation) = self.component(at).map(|component| component.generation) else {
+            return;
+        };
         let slots = self.written_slots(at);
         for slot in &slots {
-            let Some(slot) = self.state.get_mut(*slot) else { continue };
+            let Some(slot) = self.state.get_mut(*slot) else {
+                continue;
+            };
             let own = |writer: &Unsettled| (writer.writer, writer.generation) == (at, generation);
             match since {
                 None => slot.unsettled.retain(|writer| !own(writer)),
                 Some(since) => {
-                    for writer in slot.unsettled.iter_mut().filter(|writer| own(writer) && writer.since.is_none()) {
+                    for writer in slot
+                        .unsettled
+                        .iter_mut()
+                        .filter(|writer| own(writer) && writer.since.is_none())
+                    {
                         writer.since = Some(since);
                     }
                 }
@@ -405,7 +556,11 @@ impl Engine {
 
     fn held_key(&self, at: ComponentRef) -> Option<(u32, Box<str>, u32)> {
         let instance = self.instance(at)?;
-        Some((instance.adapter?, instance.component.once_key.clone()?, instance.component.generation))
+        Some((
+            instance.adapter?,
+            instance.component.once_key.clone()?,
+            instance.component.generation,
+        ))
     }
 
     fn free_key(&mut self, at: ComponentRef) {
@@ -416,7 +571,8 @@ impl Engine {
 
     pub(super) fn resolve_key(&mut self, at: ComponentRef, unresolved: bool) {
         if let Some((adapter, key, generation)) = self.held_key(at) {
-            self.ledger.resolve(adapter, &key, (at, generation), unresolved);
+            self.ledger
+                .resolve(adapter, &key, (at, generation), unresolved);
         }
     }
 
@@ -429,7 +585,10 @@ impl Engine {
 
     pub(super) fn reconsider_key(&mut self, adapter: u32, key: &str) {
         let watchers = self.ledger.watchers(adapter, key);
-        let live = |at: &ComponentRef| self.component(*at).is_some_and(|component| component.phase.is_live());
+        let live = |at: &ComponentRef| {
+            self.component(*at)
+                .is_some_and(|component| component.phase.is_live())
+        };
         let watchers: Vec<ComponentRef> = watchers.into_iter().filter(live).collect();
         for at in &watchers {
             self.ledger.watch_key(adapter, key, *at);
@@ -445,10 +604,18 @@ fn token_state(component: &Component, presented: &Presented) -> Result<(), Answe
         TokenState::Spent => Err(Answer::TokenConsumed),
         TokenState::Revoked => Err(Answer::TokenRevoked),
     };
-    if let Some(held) = component.token.as_ref().filter(|held| held.token.is(presented)) {
+    if let Some(held) = component
+        .token
+        .as_ref()
+        .filter(|held| held.token.is(presented))
+    {
         return verdict(held.state);
     }
-    match component.past.iter().find(|past| past.held.token.is(presented)) {
+    match component
+        .past
+        .iter()
+        .find(|past| past.held.token.is(presented))
+    {
         Some(past) => verdict(past.held.state).and(Err(Answer::TokenRevoked)),
         None => Err(Answer::TokenUnknown),
     }

@@ -124,7 +124,8 @@ pub struct Engine {
 impl Engine {
     /// An engine with one catalog and no state.
     pub fn new(catalog: Arc<Catalog>, options: Options) -> Self {
-        let hasher = SeedableRandomState::with_seed(options.seed.table_bits(), SharedSeed::global_fixed());
+        let hasher =
+            SeedableRandomState::with_seed(options.seed.table_bits(), SharedSeed::global_fixed());
         let mut engine = Self {
             catalogs: Vec::new(),
             now: options.start,
@@ -162,29 +163,64 @@ impl Engine {
                 self.reconsider_time();
                 Ok(Handled::Done)
             }
-            Input::Dispatch { response, component, payload, token, sequence } => {
-                let asked = leave::Asked { payload: payload.as_ref(), token: token.as_ref(), sequence };
+            Input::Dispatch {
+                response,
+                component,
+                payload,
+                token,
+                sequence,
+            } => {
+                let asked = leave::Asked {
+                    payload: payload.as_ref(),
+                    token: token.as_ref(),
+                    sequence,
+                };
                 Ok(Handled::Answered(self.ask(&response, &component, &asked)))
             }
             Input::LastLook { component } => Ok(Handled::Answered(self.last_look(component))),
             Input::Emit { component } => Ok(Handled::Answered(self.emit(component))),
-            Input::Outcome { component, generation, outcome } => {
+            Input::Outcome {
+                component,
+                generation,
+                outcome,
+            } => {
                 self.outcome(component, generation, outcome);
                 Ok(Handled::Done)
             }
-            Input::Observe { response, component, generation, reply } => {
-                self.observe(&response, &component, generation, reply)
-            }
+            Input::Observe {
+                response,
+                component,
+                generation,
+                reply,
+            } => self.observe(&response, &component, generation, reply),
             Input::Support { obligation } => self.support_reported(obligation),
             Input::Refuse { obligation, text } => self.assignee_refuses(obligation, &text),
             Input::Told { obligation } => self.told(obligation),
-            Input::Candidates { obligation, candidates } => self.candidates(obligation, &candidates),
-            Input::Roll { response, component, payload } => self.roll(&response, &component, payload.as_ref()),
-            Input::Approval { response, component, generation, by, voice } => {
-                self.approval(&response, &component, generation, &by, voice)
-            }
-            Input::Withdraw { response, component } => self.withdraw(&response, &component),
-            Input::Settle { response, component, settlement } => self.settle(&response, &component, settlement),
+            Input::Candidates {
+                obligation,
+                candidates,
+            } => self.candidates(obligation, &candidates),
+            Input::Roll {
+                response,
+                component,
+                payload,
+            } => self.roll(&response, &component, payload.as_ref()),
+            Input::Approval {
+                response,
+                component,
+                generation,
+                by,
+                voice,
+            } => self.approval(&response, &component, generation, &by, voice),
+            Input::Withdraw {
+                response,
+                component,
+            } => self.withdraw(&response, &component),
+            Input::Settle {
+                response,
+                component,
+                settlement,
+            } => self.settle(&response, &component, settlement),
             Input::Restart => {
                 self.restart();
                 Ok(Handled::Done)
@@ -214,7 +250,11 @@ impl Engine {
     /// the same version changes nothing; that a known version does not come with other content is for the caller, who
     /// knows the past ones, to see to.
     pub fn replace_catalog(&mut self, catalog: Arc<Catalog>) {
-        if self.catalogs.last().is_some_and(|current| current.catalog.content == catalog.content) {
+        if self
+            .catalogs
+            .last()
+            .is_some_and(|current| current.catalog.content == catalog.content)
+        {
             return;
         }
         self.install(catalog);
@@ -246,13 +286,20 @@ impl Engine {
         if component.generation == generation {
             return component.token.as_ref().map(|held| held.token.presented());
         }
-        component.past.iter().find(|past| past.generation == generation).map(|past| past.held.token.presented())
+        component
+            .past
+            .iter()
+            .find(|past| past.generation == generation)
+            .map(|past| past.held.token.presented())
     }
 
     /// The number of a component by the ids; of several bearers of an id, the first.
     pub fn find(&self, response: &str, component: &str) -> Option<ComponentRef> {
         let response = self.find_response(response)?;
-        let position = self.responses.get(response as usize)?.position(&self.hasher, component)?;
+        let position = self
+            .responses
+            .get(response as usize)?
+            .position(&self.hasher, component)?;
         Some(ComponentRef { response, position })
     }
 
@@ -262,8 +309,14 @@ impl Engine {
     }
 
     pub(crate) fn find_response(&self, id: &str) -> Option<u32> {
-        let same = |ix: &u32| self.responses.get(*ix as usize).is_some_and(|response| *response.id == *id);
-        self.response_index.find(self.hasher.hash_one(id), same).copied()
+        let same = |ix: &u32| {
+            self.responses
+                .get(*ix as usize)
+                .is_some_and(|response| *response.id == *id)
+        };
+        self.response_index
+            .find(self.hasher.hash_one(id), same)
+            .copied()
     }
 
     fn find_or_refuse(&self, response: &str, component: &str) -> Result<ComponentRef, Refusal> {
@@ -278,11 +331,25 @@ impl Engine {
     }
 
     fn install(&mut self, catalog: Arc<Catalog>) {
-        let adapters = catalog.adapters.iter().map(|adapter| self.ledger.adapter(&adapter.name)).collect();
-        let sources = catalog.sources.iter().map(|source| self.state.source(&source.name)).collect();
+        let adapters = catalog
+            .adapters
+            .iter()
+            .map(|adapter| self.ledger.adapter(&adapter.name))
+            .collect();
+        let sources = catalog
+            .sources
+            .iter()
+            .map(|source| self.state.source(&source.name))
+            .collect();
         let reads_digest = catalog.types.iter().map(reads_digest).collect();
         let text = CatalogText::new(&catalog);
-        self.catalogs.push(Installed { catalog, text, adapters, sources, reads_digest });
+        self.catalogs.push(Installed {
+            catalog,
+            text,
+            adapters,
+            sources,
+            reads_digest,
+        });
     }
 
     pub(crate) fn current_catalog(&self) -> u32 {
@@ -291,15 +358,23 @@ impl Engine {
 
     pub(crate) fn installed(&self, catalog: u32) -> &Installed {
         // Catalogs are only ever added, and the first with the engine; every number was given out here.
-        self.catalogs.get(catalog as usize).unwrap_or(&self.catalogs[0])
+        self.catalogs
+            .get(catalog as usize)
+            .unwrap_or(&self.catalogs[0])
     }
 
     pub(crate) fn component(&self, at: ComponentRef) -> Option<&Component> {
-        self.responses.get(at.response as usize)?.components.get(at.position as usize)
+        self.responses
+            .get(at.response as usize)?
+            .components
+            .get(at.position as usize)
     }
 
     fn component_mut(&mut self, at: ComponentRef) -> Option<&mut Component> {
-        self.responses.get_mut(at.response as usize)?.components.get_mut(at.position as usize)
+        self.responses
+            .get_mut(at.response as usize)?
+            .components
+            .get_mut(at.position as usize)
     }
 
     /// The instance at `at` with its type; nothing where its catalog has no such type.
@@ -313,12 +388,27 @@ impl Engine {
             Leaves::Action(ix) => installed.adapters.get(usize::from(ix)).copied(),
             Leaves::Emit(_) => None,
         };
-        let reads_digest = installed.reads_digest.get(usize::from(type_ix)).copied().unwrap_or(true);
-        Some(Instance { me: at, response: &response.id, component, type_, adapter, reads_digest })
+        let reads_digest = installed
+            .reads_digest
+            .get(usize::from(type_ix))
+            .copied()
+            .unwrap_or(true);
+        Some(Instance {
+            me: at,
+            response: &response.id,
+            component,
+            type_,
+            adapter,
+            reads_digest,
+        })
     }
 
     pub(crate) fn world(&self) -> World<'_> {
-        World { state: &self.state, ledger: &self.ledger, now: self.now }
+        World {
+            state: &self.state,
+            ledger: &self.ledger,
+            now: self.now,
+        }
     }
 
     fn record(&mut self, record: Record) {
@@ -327,12 +417,24 @@ impl Engine {
 
     /// The one place where a phase changes. Keeps the sets of what may leave in step.
     fn set_phase(&mut self, at: ComponentRef, to: Phase) {
-        let is_action = self.instance(at).is_some_and(|instance| instance.type_.is_action());
-        let Some(component) = self.component_mut(at) else { return };
-        debug_assert!(component.phase.may_become(to), "{:?} → {to:?}", component.phase);
+        let is_action = self
+            .instance(at)
+            .is_some_and(|instance| instance.type_.is_action());
+        let Some(component) = self.component_mut(at) else {
+            return;
+        };
+        debug_assert!(
+            component.phase.may_become(to),
+            "{:?} → {to:?}",
+            component.phase
+        );
         component.phase = to;
         let may_leave = to == Phase::Retained && component.under_way == UnderWay::Idle;
-        let set = if is_action { &mut self.actions } else { &mut self.emissions };
+        let set = if is_action {
+            &mut self.actions
+        } else {
+            &mut self.emissions
+        };
         if may_leave {
             set.insert(at);
         } else {
@@ -341,7 +443,9 @@ impl Engine {
     }
 
     fn record_phase(&mut self, at: ComponentRef, from: Phase) {
-        let Some(component) = self.component(at) else { return };
+        let Some(component) = self.component(at) else {
+            return;
+        };
         let record = Record::Phase {
             component: at,
             generation: component.generation,
@@ -356,13 +460,21 @@ impl Engine {
 
 /// Whether a type's checks need the digest as text.
 fn reads_digest(type_: &Type) -> bool {
-    let indexes = |path: &[PathSegment]| path.iter().any(|s| matches!(s, PathSegment::Index(Index::ComponentDigest)));
+    let indexes = |path: &[PathSegment]| {
+        path.iter()
+            .any(|s| matches!(s, PathSegment::Index(Index::ComponentDigest)))
+    };
     let bound = type_.bind.iter().any(|bound| match &bound.field {
         BoundField::Value(path) => indexes(path),
         BoundField::Epoch | BoundField::Provenance => false,
     });
-    let keyed = type_.records.iter().any(|record| record.index == Some(Index::ComponentDigest));
-    let programs = !type_.support.is_empty() || type_.once.is_some() || type_.ready.iter().any(Option::is_some);
+    let keyed = type_
+        .records
+        .iter()
+        .any(|record| record.index == Some(Index::ComponentDigest));
+    let programs = !type_.support.is_empty()
+        || type_.once.is_some()
+        || type_.ready.iter().any(Option::is_some);
     let horizon = !matches!(type_.temporal, halo_catalog::Temporal::Point);
     bound || keyed || programs || horizon
 }

@@ -21,7 +21,9 @@ impl Engine {
         reply: Reply,
     ) -> Result<Handled, Refusal> {
         let at = self.find_or_refuse(response, component)?;
-        let newest = self.component(at).map_or(0, |component| component.generation);
+        let newest = self
+            .component(at)
+            .map_or(0, |component| component.generation);
         if generation.is_some_and(|generation| generation != newest) {
             self.observe_past(at, generation.unwrap_or(newest), reply);
             return Ok(Handled::Done);
@@ -29,7 +31,9 @@ impl Engine {
         let phase = self.component(at).map(|component| component.phase);
         match (phase, reply) {
             (Some(Phase::Dispatched | Phase::InDoubt), Reply::Success) => self.happened(at),
-            (Some(Phase::Dispatched | Phase::InDoubt), Reply::Failure) => self.failed(at, ReasonCode::ObservedFailure),
+            (Some(Phase::Dispatched | Phase::InDoubt), Reply::Failure) => {
+                self.failed(at, ReasonCode::ObservedFailure)
+            }
             (Some(Phase::Failed), Reply::Success) => self.contradiction(at),
             _ => {}
         }
@@ -46,31 +50,63 @@ impl Engine {
     /// An observed success of a failed action: the phase stays, the key is taken again if it is free, and what the
     /// action writes is unsettled from now (P17).
     fn contradiction(&mut self, at: ComponentRef) {
-        let Some(instance) = self.instance(at) else { return };
+        let Some(instance) = self.instance(at) else {
+            return;
+        };
         let (adapter, generation) = (instance.adapter, instance.component.generation);
-        let (key, for_) = (instance.component.once_key.clone(), instance.type_.once.as_ref().and_then(|once| once.for_));
+        let (key, for_) = (
+            instance.component.once_key.clone(),
+            instance.type_.once.as_ref().and_then(|once| once.for_),
+        );
         let slots = self.slots_of(at, instance.type_.writes.iter().map(|written| written.slot));
-        self.record(Record::Contradiction { component: at, generation });
+        self.record(Record::Contradiction {
+            component: at,
+            generation,
+        });
         if let (Some(adapter), Some(key)) = (adapter, key) {
             self.take_key_again(adapter, &key, (at, generation), for_);
         }
         let since = Some(self.now);
-        self.unsettle_slots(&slots, Unsettled { writer: at, generation, since });
+        self.unsettle_slots(
+            &slots,
+            Unsettled {
+                writer: at,
+                generation,
+                since,
+            },
+        );
     }
 
     /// The same for an earlier generation: a later one replaced it, its effect is no less real.
     fn observe_past(&mut self, at: ComponentRef, generation: u32, reply: Reply) {
-        let Some(component) = self.component(at) else { return };
-        let past = component.past_actions.iter().find(|past| past.generation == generation && past.failed);
-        let (Some(past), Reply::Success) = (past, reply) else { return };
+        let Some(component) = self.component(at) else {
+            return;
+        };
+        let past = component
+            .past_actions
+            .iter()
+            .find(|past| past.generation == generation && past.failed);
+        let (Some(past), Reply::Success) = (past, reply) else {
+            return;
+        };
         let (adapter, key, for_) = (past.adapter, past.once_key.clone(), past.once_for);
         let slots: Vec<u32> = past.writes.to_vec();
-        self.record(Record::Contradiction { component: at, generation });
+        self.record(Record::Contradiction {
+            component: at,
+            generation,
+        });
         if let Some(key) = key {
             self.take_key_again(adapter, &key, (at, generation), for_);
         }
         let since = Some(self.now);
-        self.unsettle_slots(&slots, Unsettled { writer: at, generation, since });
+        self.unsettle_slots(
+            &slots,
+            Unsettled {
+                writer: at,
+                generation,
+                since,
+            },
+        );
     }
 
     fn take_key_again(
@@ -81,7 +117,11 @@ impl Engine {
         for_: Option<halo_canon::Duration>,
     ) {
         if self.ledger.holder(adapter, key, self.now).is_none() {
-            let hold = Hold { from: self.now, for_, unresolved: false };
+            let hold = Hold {
+                from: self.now,
+                for_,
+                unresolved: false,
+            };
             self.ledger.hold(adapter, key, holder, hold);
             self.reconsider_key(adapter, key);
         }
@@ -95,7 +135,9 @@ impl Engine {
         settlement: Settlement,
     ) -> Result<Handled, Refusal> {
         let at = self.find_or_refuse(response, component)?;
-        let phase = self.component(at).map_or(Phase::Proposed, |component| component.phase);
+        let phase = self
+            .component(at)
+            .map_or(Phase::Proposed, |component| component.phase);
         if phase != Phase::InDoubt {
             let message = format!("`{component}` is {}, not in doubt", phase.name());
             return Err(Refusal::new(RefusalCode::NotInDoubt, message));
@@ -111,13 +153,20 @@ impl Engine {
     pub(super) fn withdraw(&mut self, response: &str, component: &str) -> Result<Handled, Refusal> {
         let at = self.find_or_refuse(response, component)?;
         let reason = Reason::of(ReasonCode::Withdrawn);
-        let Some(found) = self.component(at) else { return Ok(Handled::Done) };
+        let Some(found) = self.component(at) else {
+            return Ok(Handled::Done);
+        };
         if found.phase.is_live() && found.under_way == UnderWay::Idle {
-            self.fall(vec![Fall::terminal(at, Phase::Withheld, reason)], Vec::new());
+            self.fall(
+                vec![Fall::terminal(at, Phase::Withheld, reason)],
+                Vec::new(),
+            );
             return Ok(Handled::Done);
         }
         let open = found.newest_obligation.filter(|id| {
-            self.obligations.get(id.0 as usize).is_some_and(|obligation| obligation.state.is_open())
+            self.obligations
+                .get(id.0 as usize)
+                .is_some_and(|obligation| obligation.state.is_open())
         });
         match open {
             Some(id) => {
@@ -125,7 +174,10 @@ impl Engine {
                 Ok(Handled::Done)
             }
             None => {
-                let message = format!("`{component}` is {}: there is nothing to withdraw", found.phase.name());
+                let message = format!(
+                    "`{component}` is {}: there is nothing to withdraw",
+                    found.phase.name()
+                );
                 Err(Refusal::new(RefusalCode::NotRetained, message))
             }
         }

@@ -28,21 +28,35 @@ struct Candidates {
 
 impl Engine {
     /// Candidates for an obligation: its state is judged first, then their scope, then everything else (P20–P22).
-    pub(super) fn candidates(&mut self, id: ObligationId, text: &RawText) -> Result<Handled, Refusal> {
+    pub(super) fn candidates(
+        &mut self,
+        id: ObligationId,
+        text: &RawText,
+    ) -> Result<Handled, Refusal> {
         let obligation = self.open_obligation(id)?;
         if obligation.state != ObligationState::ReadyForReadmission {
-            let message = format!("the obligation {} is {}; it waits for its records or its assignee", id.0, obligation.state.name());
+            let message = format!(
+                "the obligation {} is {}; it waits for its records or its assignee",
+                id.0,
+                obligation.state.name()
+            );
             return Err(Refusal::new(RefusalCode::ObligationNotReady, message));
         }
         let at = obligation.component;
         let depth = self.catalog().limits.depth;
-        let document = Document::parse(&text.0, depth)
-            .map_err(|error| Refusal::new(RefusalCode::BadJson, format!("the candidates are not strict JSON: {error}")))?;
+        let document = Document::parse(&text.0, depth).map_err(|error| {
+            Refusal::new(
+                RefusalCode::BadJson,
+                format!("the candidates are not strict JSON: {error}"),
+            )
+        })?;
         self.check_scope(id, &document)?;
-        let accepted = self.read_candidates(at.response, Arc::new(document)).and_then(|candidates| {
-            self.check_replacements(id, &candidates)?;
-            self.replace(at.response, candidates)
-        });
+        let accepted = self
+            .read_candidates(at.response, Arc::new(document))
+            .and_then(|candidates| {
+                self.check_replacements(id, &candidates)?;
+                self.replace(at.response, candidates)
+            });
         match accepted {
             Ok(group) => {
                 self.discharge(id, at.response, &group);
@@ -58,12 +72,21 @@ impl Engine {
 
     fn check_scope(&self, id: ObligationId, document: &Document) -> Result<(), Refusal> {
         let obligation = self.obligation_or_refuse(id)?;
-        let Some(response) = self.responses.get(obligation.component.response as usize) else { return Ok(()) };
-        let ids = document.root().as_array().into_iter().flat_map(|list| list.iter());
+        let Some(response) = self.responses.get(obligation.component.response as usize) else {
+            return Ok(());
+        };
+        let ids = document
+            .root()
+            .as_array()
+            .into_iter()
+            .flat_map(|list| list.iter());
         for candidate in ids.filter_map(|candidate| candidate.get("id")?.as_str()) {
             let position = response.position(&self.hasher, candidate);
             if !position.is_some_and(|position| obligation.scope.contains(&position)) {
-                let message = format!("`{}` is not in the obligation's scope", crate::envelope::shorten(candidate));
+                let message = format!(
+                    "`{}` is not in the obligation's scope",
+                    crate::envelope::shorten(candidate)
+                );
                 return Err(Refusal::new(RefusalCode::OutOfScope, message));
             }
         }
@@ -71,19 +94,35 @@ impl Engine {
     }
 
     /// Errors: in words, for `bad_candidate`.
-    fn read_candidates(&self, response: u32, document: Arc<Document>) -> Result<Candidates, String> {
-        let list = document.root().as_array().ok_or("candidates are a list of components")?;
+    fn read_candidates(
+        &self,
+        response: u32,
+        document: Arc<Document>,
+    ) -> Result<Candidates, String> {
+        let list = document
+            .root()
+            .as_array()
+            .ok_or("candidates are a list of components")?;
         let limits = self.catalog().limits;
         if list.len() > limits.components {
-            return Err(format!("{} candidates, but the catalog's limit is {}", list.len(), limits.components));
+            return Err(format!(
+                "{} candidates, but the catalog's limit is {}",
+                list.len(),
+                limits.components
+            ));
         }
         let mut components = Components::default();
         let mut positions = Vec::new();
         let mut buffer = Vec::new();
         for candidate in list.iter() {
             components.read(candidate);
-            components.digest_last(&document, &mut buffer, limits.payload_bytes).map_err(|refusal| refusal.message)?;
-            let id = candidate.get("id").and_then(|id| id.as_str()).ok_or("a candidate without an id")?;
+            components
+                .digest_last(&document, &mut buffer, limits.payload_bytes)
+                .map_err(|refusal| refusal.message)?;
+            let id = candidate
+                .get("id")
+                .and_then(|id| id.as_str())
+                .ok_or("a candidate without an id")?;
             let position = self
                 .responses
                 .get(response as usize)
@@ -94,36 +133,64 @@ impl Engine {
             }
             positions.push(position);
         }
-        Ok(Candidates { document, components, positions })
+        Ok(Candidates {
+            document,
+            components,
+            positions,
+        })
     }
 
     /// P20, P22: who may be replaced by what.
     fn check_replacements(&self, id: ObligationId, candidates: &Candidates) -> Result<(), String> {
-        let obligation = self.obligation_or_refuse(id).map_err(|refusal| refusal.message)?;
+        let obligation = self
+            .obligation_or_refuse(id)
+            .map_err(|refusal| refusal.message)?;
         let blocked = obligation.component;
         if !candidates.positions.contains(&blocked.position) {
             return Err("there is no candidate for the blocked component".into());
         }
         let catalog = self.catalog();
-        let types = self.route(blocked, obligation.route).and_then(|route| route.types.as_deref()).unwrap_or(&[]);
+        let types = self
+            .route(blocked, obligation.route)
+            .and_then(|route| route.types.as_deref())
+            .unwrap_or(&[]);
         let listed: Vec<&str> = {
             let installed = self.installed(obligation.catalog);
-            types.iter().filter_map(|ix| installed.catalog.types.get(usize::from(*ix))).map(|t| t.name.as_str()).collect()
+            types
+                .iter()
+                .filter_map(|ix| installed.catalog.types.get(usize::from(*ix)))
+                .map(|t| t.name.as_str())
+                .collect()
         };
         for (index, position) in candidates.positions.iter().enumerate() {
-            let at = ComponentRef { response: blocked.response, position: *position };
-            let Some(replaced) = self.component(at) else { return Err("no such component".into()) };
+            let at = ComponentRef {
+                response: blocked.response,
+                position: *position,
+            };
+            let Some(replaced) = self.component(at) else {
+                return Err("no such component".into());
+            };
             let name = replaced.id();
             if !replaced.phase.has_ended() || replaced.terminal {
-                return Err(format!("`{name}` can't be replaced: it is {}", describe(replaced)));
+                return Err(format!(
+                    "`{name}` can't be replaced: it is {}",
+                    describe(replaced)
+                ));
             }
             let declared = candidates.components.declared.get(index);
-            let type_name = declared.and_then(|d| candidates.document.at(d.type_name?).as_str()).unwrap_or("");
+            let type_name = declared
+                .and_then(|d| candidates.document.at(d.type_name?).as_str())
+                .unwrap_or("");
             if type_name != replaced.type_name() && !listed.contains(&type_name) {
-                return Err(format!("`{name}` may not become a `{}`", crate::envelope::shorten(type_name)));
+                return Err(format!(
+                    "`{name}` may not become a `{}`",
+                    crate::envelope::shorten(type_name)
+                ));
             }
             if at != blocked && !keeps_prerequisites(replaced, candidates, index) {
-                return Err(format!("the candidate for `{name}` drops a prerequisite of the one that it replaces"));
+                return Err(format!(
+                    "the candidate for `{name}` drops a prerequisite of the one that it replaces"
+                ));
             }
         }
         let _ = catalog;
@@ -134,11 +201,25 @@ impl Engine {
     /// changed: in words.
     fn replace(&mut self, response: u32, mut candidates: Candidates) -> Result<Vec<u32>, String> {
         let judged = self.judge_candidates(response, &mut candidates);
-        if let Some((judged, position)) = judged.iter().zip(&candidates.positions).find(|(j, _)| !j.faults.is_empty()) {
-            let at = ComponentRef { response, position: *position };
-            let codes: Vec<&str> = judged.faults.iter().map(|reason| reason.code.name()).collect();
+        if let Some((judged, position)) = judged
+            .iter()
+            .zip(&candidates.positions)
+            .find(|(j, _)| !j.faults.is_empty())
+        {
+            let at = ComponentRef {
+                response,
+                position: *position,
+            };
+            let codes: Vec<&str> = judged
+                .faults
+                .iter()
+                .map(|reason| reason.code.name())
+                .collect();
             let id = self.component(at).map_or("", Component::id);
-            return Err(format!("the candidate for `{id}` is malformed: {}", codes.join(", ")));
+            return Err(format!(
+                "the candidate for `{id}` is malformed: {}",
+                codes.join(", ")
+            ));
         }
         let versions = self.next_versions(response, &candidates);
         let edges: Vec<(u32, Vec<GraphEdge>)> = judged
@@ -147,19 +228,35 @@ impl Engine {
             .map(|(judged, position)| {
                 let mut edges = judged.edges.clone();
                 for edge in &mut edges {
-                    let parent = ComponentRef { response, position: edge.parent };
+                    let parent = ComponentRef {
+                        response,
+                        position: edge.parent,
+                    };
                     let known = self.component(parent).map_or(0, |parent| parent.version);
                     edge.version = versions.get(&edge.parent).copied().unwrap_or(known);
                 }
                 (*position, edges)
             })
             .collect();
-        let Some(stored) = self.responses.get_mut(response as usize) else { return Err("no such response".into()) };
-        stored.graph.replace(edges).map_err(|_| "the candidates would close a cycle".to_owned())?;
+        let Some(stored) = self.responses.get_mut(response as usize) else {
+            return Err("no such response".into());
+        };
+        stored
+            .graph
+            .replace(edges)
+            .map_err(|_| "the candidates would close a cycle".to_owned())?;
         let catalog = self.current_catalog();
-        let Candidates { document, components, positions } = candidates;
-        for ((declared, judged), position) in components.declared.iter().zip(judged).zip(&positions) {
-            let at = ComponentRef { response, position: *position };
+        let Candidates {
+            document,
+            components,
+            positions,
+        } = candidates;
+        for ((declared, judged), position) in components.declared.iter().zip(judged).zip(&positions)
+        {
+            let at = ComponentRef {
+                response,
+                position: *position,
+            };
             let version = versions.get(position).copied().unwrap_or(0);
             self.take_place(at, &document, declared, judged, catalog, version);
         }
@@ -169,7 +266,9 @@ impl Engine {
     }
 
     fn judge_candidates(&self, response: u32, candidates: &mut Candidates) -> Vec<Judged> {
-        let Some(stored) = self.responses.get(response as usize) else { return Vec::new() };
+        let Some(stored) = self.responses.get(response as usize) else {
+            return Vec::new();
+        };
         let document = candidates.document.clone();
         let installed = self.installed(self.current_catalog());
         let catalog = &installed.catalog;
@@ -182,7 +281,10 @@ impl Engine {
             claimed: HashSet::new(),
         };
         let type_of = |declared: &Declared| {
-            catalog.type_index.get(document.at(declared.type_name?).as_str()?).copied()
+            catalog
+                .type_index
+                .get(document.at(declared.type_name?).as_str()?)
+                .copied()
         };
         let new_types: BTreeMap<u32, Option<u16>> = candidates
             .positions
@@ -192,16 +294,33 @@ impl Engine {
             .collect();
         let bearer = |id: &str| {
             let position = stored.position(&self.hasher, id)?;
-            let known = || catalog.type_index.get(stored.get(position)?.type_name()).copied();
-            Some(Bearer { position, type_: new_types.get(&position).copied().unwrap_or_else(known) })
+            let known = || {
+                catalog
+                    .type_index
+                    .get(stored.get(position)?.type_name())
+                    .copied()
+            };
+            Some(Bearer {
+                position,
+                type_: new_types.get(&position).copied().unwrap_or_else(known),
+            })
         };
         let positions = candidates.positions.clone();
         let mut judged = Vec::new();
         for (index, position) in positions.into_iter().enumerate() {
             let references: Vec<Reference> = candidates.components.references_of(index).to_vec();
-            let Some(declared) = candidates.components.declared.get_mut(index) else { continue };
+            let Some(declared) = candidates.components.declared.get_mut(index) else {
+                continue;
+            };
             let mut edges = Vec::new();
-            let mut verdict = rules.judge(declared, &references, &document, position, &bearer, &mut edges);
+            let mut verdict = rules.judge(
+                declared,
+                &references,
+                &document,
+                position,
+                &bearer,
+                &mut edges,
+            );
             verdict.edges = edges;
             judged.push(verdict);
         }
@@ -211,11 +330,27 @@ impl Engine {
     /// The version of each replaced component: another digest is another parent (P9).
     fn next_versions(&self, response: u32, candidates: &Candidates) -> BTreeMap<u32, u32> {
         let version = |(position, declared): (&u32, &Declared)| {
-            let replaced = self.component(ComponentRef { response, position: *position });
-            let (version, digest) = replaced.map_or((0, None), |replaced| (replaced.version, replaced.digest));
-            (*position, if digest == declared.digest { version } else { version + 1 })
+            let replaced = self.component(ComponentRef {
+                response,
+                position: *position,
+            });
+            let (version, digest) =
+                replaced.map_or((0, None), |replaced| (replaced.version, replaced.digest));
+            (
+                *position,
+                if digest == declared.digest {
+                    version
+                } else {
+                    version + 1
+                },
+            )
         };
-        candidates.positions.iter().zip(&candidates.components.declared).map(version).collect()
+        candidates
+            .positions
+            .iter()
+            .zip(&candidates.components.declared)
+            .map(version)
+            .collect()
     }
 
     /// The candidate becomes the next generation; what the past one leaves behind is kept (P17, P22).
@@ -229,7 +364,9 @@ impl Engine {
         version: u32,
     ) {
         let past_action = self.past_action(at);
-        let Some(component) = self.component_mut(at) else { return };
+        let Some(component) = self.component_mut(at) else {
+            return;
+        };
         let mut next = Component::proposed(document, declared, &judged, catalog);
         next.certificate = judged.certificate.take();
         next.version = version;
@@ -242,7 +379,10 @@ impl Engine {
         next.past_actions.extend(past_action);
         component.revoke_token();
         if let Some(held) = component.token.take() {
-            next.past.push(PastToken { generation: component.generation, held });
+            next.past.push(PastToken {
+                generation: component.generation,
+                held,
+            });
         }
         let watched = component.is_watched();
         component.monitored = false;
@@ -259,7 +399,10 @@ impl Engine {
     fn past_action(&self, at: ComponentRef) -> Option<PastAction> {
         let instance = self.instance(at)?;
         let component = instance.component;
-        let spent = component.token.as_ref().is_some_and(|held| held.state == TokenState::Spent);
+        let spent = component
+            .token
+            .as_ref()
+            .is_some_and(|held| held.state == TokenState::Spent);
         let left = component.phase.has_left() || component.phase == Phase::Failed;
         if !(spent && left) {
             return None;
@@ -270,7 +413,9 @@ impl Engine {
             once_key: component.once_key.clone(),
             once_for: instance.type_.once.as_ref().and_then(|once| once.for_),
             adapter: instance.adapter?,
-            writes: self.slots_of(at, instance.type_.writes.iter().map(|written| written.slot)).into(),
+            writes: self
+                .slots_of(at, instance.type_.writes.iter().map(|written| written.slot))
+                .into(),
         })
     }
 
@@ -278,13 +423,23 @@ impl Engine {
     fn discharge(&mut self, id: ObligationId, response: u32, group: &[u32]) {
         let mut ids = vec![id];
         for position in group {
-            let at = ComponentRef { response, position: *position };
-            ids.extend(self.component(at).and_then(|component| component.newest_obligation));
+            let at = ComponentRef {
+                response,
+                position: *position,
+            };
+            ids.extend(
+                self.component(at)
+                    .and_then(|component| component.newest_obligation),
+            );
         }
         ids.sort_unstable();
         ids.dedup();
         for id in ids {
-            if self.obligations.get(id.0 as usize).is_some_and(|obligation| obligation.state.is_open()) {
+            if self
+                .obligations
+                .get(id.0 as usize)
+                .is_some_and(|obligation| obligation.state.is_open())
+            {
                 self.set_obligation(id, ObligationState::Discharged);
             }
         }
@@ -293,8 +448,13 @@ impl Engine {
     /// Admits what took its place, and lets go of what waited for a parent that is not there any more.
     fn admit_replaced(&mut self, response: u32, group: &[u32]) {
         self.admit(response, group);
-        let replaced: Vec<ComponentRef> =
-            group.iter().map(|position| ComponentRef { response, position: *position }).collect();
+        let replaced: Vec<ComponentRef> = group
+            .iter()
+            .map(|position| ComponentRef {
+                response,
+                position: *position,
+            })
+            .collect();
         self.fall(Vec::new(), replaced.clone());
         for at in replaced {
             self.refresh_dependents(at);
@@ -302,19 +462,29 @@ impl Engine {
     }
 
     fn count_bad_candidate(&mut self, id: ObligationId) {
-        let Some(obligation) = self.obligations.get_mut(id.0 as usize) else { return };
+        let Some(obligation) = self.obligations.get_mut(id.0 as usize) else {
+            return;
+        };
         obligation.attempt += 1;
         let (at, attempt, route) = (obligation.component, obligation.attempt, obligation.route);
         if let Some(component) = self.component_mut(at) {
             component.last_attempt = attempt;
         }
-        if self.route(at, route).is_none_or(|route| attempt > route.attempts) {
+        if self
+            .route(at, route)
+            .is_none_or(|route| attempt > route.attempts)
+        {
             self.set_obligation(id, ObligationState::Failed);
         }
     }
 
     /// P23: the next window of an action that was dispatched or observed.
-    pub(super) fn roll(&mut self, response: &str, component: &str, payload: Option<&RawText>) -> Result<Handled, Refusal> {
+    pub(super) fn roll(
+        &mut self,
+        response: &str,
+        component: &str,
+        payload: Option<&RawText>,
+    ) -> Result<Handled, Refusal> {
         let at = self.find_or_refuse(response, component)?;
         self.check_rolling(at)?;
         let bad = |message: String| Refusal::new(RefusalCode::BadCandidate, message);
@@ -331,17 +501,28 @@ impl Engine {
         let refuse = |code, message: String| Err(Refusal::new(code, message));
         let rolling = self.instance(at).filter(|instance| {
             matches!(instance.type_.temporal, Temporal::Rolling { .. })
-                && matches!(instance.component.phase, Phase::Dispatched | Phase::Observed)
+                && matches!(
+                    instance.component.phase,
+                    Phase::Dispatched | Phase::Observed
+                )
         });
         let Some(instance) = rolling else {
             let id = self.component(at).map_or("", Component::id);
-            return refuse(RefusalCode::NotRolling, format!("`{id}` is no rolling action that was dispatched or observed"));
+            return refuse(
+                RefusalCode::NotRolling,
+                format!("`{id}` is no rolling action that was dispatched or observed"),
+            );
         };
         let seen = instance.component.seen.as_deref().unwrap_or(&[]);
         for (limit, seen) in instance.type_.fresh.iter().zip(seen) {
-            let now = instance.record(&self.state, limit.slot).map_or(Instant::MIN, |record| record.observed_at);
+            let now = instance
+                .record(&self.state, limit.slot)
+                .map_or(Instant::MIN, |record| record.observed_at);
             if now <= *seen {
-                let message = format!("`{}` was not observed since the last window's admission", limit.text);
+                let message = format!(
+                    "`{}` was not observed since the last window's admission",
+                    limit.text
+                );
                 return refuse(RefusalCode::NotRefreshed, message);
             }
         }
@@ -353,7 +534,10 @@ impl Engine {
     fn next_window(&self, at: ComponentRef, payload: Option<&RawText>) -> Result<Document, String> {
         let component = self.component(at).ok_or("no such component")?;
         let depth = self.catalog().limits.depth;
-        let given = payload.map(|text| Document::parse(&text.0, depth)).transpose().map_err(|error| error.to_string())?;
+        let given = payload
+            .map(|text| Document::parse(&text.0, depth))
+            .transpose()
+            .map_err(|error| error.to_string())?;
         let mut builder = Builder::new();
         let member = |builder: &mut Builder, name: &str, node: Option<halo_canon::Node>| {
             if let Some(node) = node {
@@ -382,7 +566,11 @@ impl Engine {
 
 fn describe(component: &Component) -> String {
     let name = component.phase.name();
-    if component.terminal { format!("{name}, for good") } else { name.to_owned() }
+    if component.terminal {
+        format!("{name}, for good")
+    } else {
+        name.to_owned()
+    }
 }
 
 /// P20: a candidate for a dependent keeps at least the prerequisites that the replaced instance declared.
@@ -390,6 +578,7 @@ fn keeps_prerequisites(replaced: &Component, candidates: &Candidates, index: usi
     let kept = candidates.components.references_of(index);
     replaced.references().iter().all(|reference| {
         let id = replaced.document.at(reference.id);
-        kept.iter().any(|kept| kept.phase == reference.phase && candidates.document.at(kept.id) == id)
+        kept.iter()
+            .any(|kept| kept.phase == reference.phase && candidates.document.at(kept.id) == id)
     })
 }

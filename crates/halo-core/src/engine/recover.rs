@@ -13,7 +13,12 @@ use std::cmp::Reverse;
 
 impl Engine {
     pub(super) fn obligation_or_refuse(&self, id: ObligationId) -> Result<&Obligation, Refusal> {
-        let none = || Refusal::new(RefusalCode::NoObligation, format!("there is no obligation {}", id.0));
+        let none = || {
+            Refusal::new(
+                RefusalCode::NoObligation,
+                format!("there is no obligation {}", id.0),
+            )
+        };
         self.obligations.get(id.0 as usize).ok_or_else(none)
     }
 
@@ -43,7 +48,11 @@ impl Engine {
         Ok(Handled::Done)
     }
 
-    pub(super) fn assignee_refuses(&mut self, id: ObligationId, text: &str) -> Result<Handled, Refusal> {
+    pub(super) fn assignee_refuses(
+        &mut self,
+        id: ObligationId,
+        text: &str,
+    ) -> Result<Handled, Refusal> {
         self.open_obligation(id)?;
         let reason = Reason::of(ReasonCode::Refused).with_detail(text);
         self.end_recovery(id, reason);
@@ -52,10 +61,14 @@ impl Engine {
 
     /// Ends an obligation without success; its component is terminal then, with a further reason (P21, P24).
     pub(super) fn end_recovery(&mut self, id: ObligationId, reason: Reason) {
-        let Some(obligation) = self.obligations.get(id.0 as usize) else { return };
+        let Some(obligation) = self.obligations.get(id.0 as usize) else {
+            return;
+        };
         let (at, generation) = (obligation.component, obligation.generation);
         self.set_obligation(id, ObligationState::Failed);
-        let Some(component) = self.component_mut(at) else { return };
+        let Some(component) = self.component_mut(at) else {
+            return;
+        };
         if component.generation == generation && component.phase.has_ended() {
             component.reasons.push(reason);
             component.terminal = true;
@@ -65,10 +78,19 @@ impl Engine {
     }
 
     pub(super) fn set_obligation(&mut self, id: ObligationId, state: ObligationState) {
-        let Some(obligation) = self.obligations.get_mut(id.0 as usize) else { return };
-        debug_assert!(obligation.state.may_become(state), "{:?} → {state:?}", obligation.state);
+        let Some(obligation) = self.obligations.get_mut(id.0 as usize) else {
+            return;
+        };
+        debug_assert!(
+            obligation.state.may_become(state),
+            "{:?} → {state:?}",
+            obligation.state
+        );
         obligation.state = state;
-        self.record(Record::Obligation { obligation: id, state });
+        self.record(Record::Obligation {
+            obligation: id,
+            state,
+        });
         if !state.is_open() {
             self.clock_obligations.remove(&id.0);
             self.stop_awaiting(id);
@@ -76,8 +98,14 @@ impl Engine {
     }
 
     fn stop_awaiting(&mut self, id: ObligationId) {
-        let Some(obligation) = self.obligations.get(id.0 as usize) else { return };
-        let slots = obligation.refresh.iter().map(|(slot, _)| *slot).chain(obligation.slots.iter().copied());
+        let Some(obligation) = self.obligations.get(id.0 as usize) else {
+            return;
+        };
+        let slots = obligation
+            .refresh
+            .iter()
+            .map(|(slot, _)| *slot)
+            .chain(obligation.slots.iter().copied());
         for slot in slots {
             if let Some(slot) = self.state.get_mut(slot) {
                 slot.awaited_by.retain(|waiting| *waiting != id.0);
@@ -102,12 +130,18 @@ impl Engine {
 
     /// Moves an obligation on as far as what came allows. One whose handler is not told yet waits for that.
     pub(super) fn progress(&mut self, id: ObligationId) {
-        let Some(obligation) = self.obligations.get(id.0 as usize) else { return };
-        if !matches!(obligation.state, ObligationState::Dispatched | ObligationState::ExternalSupportReceived) {
+        let Some(obligation) = self.obligations.get(id.0 as usize) else {
+            return;
+        };
+        if !matches!(
+            obligation.state,
+            ObligationState::Dispatched | ObligationState::ExternalSupportReceived
+        ) {
             return;
         }
         let state = obligation.state;
-        let some = obligation.reported || obligation.refresh.iter().any(|(_, refreshed)| *refreshed);
+        let some =
+            obligation.reported || obligation.refresh.iter().any(|(_, refreshed)| *refreshed);
         if obligation.is_refreshed() && self.ready_holds(obligation) {
             self.set_obligation(id, ObligationState::ReadyForReadmission);
         } else if some && state == ObligationState::Dispatched {
@@ -124,7 +158,10 @@ impl Engine {
     }
 
     fn ready_holds(&self, obligation: &Obligation) -> bool {
-        match (self.ready_condition(obligation), self.instance(obligation.component)) {
+        match (
+            self.ready_condition(obligation),
+            self.instance(obligation.component),
+        ) {
             (None, _) => true,
             (Some(program), Some(instance)) => support::ready(&instance, &self.world(), program),
             (Some(_), None) => false,
@@ -136,7 +173,9 @@ impl Engine {
         ids.sort_unstable();
         ids.dedup();
         for id in ids.into_iter().map(ObligationId) {
-            let Some(obligation) = self.obligations.get(id.0 as usize) else { continue };
+            let Some(obligation) = self.obligations.get(id.0 as usize) else {
+                continue;
+            };
             if !obligation.state.is_open() {
                 continue;
             }
@@ -151,9 +190,18 @@ impl Engine {
     /// `retry`: the handler is told again until the obligation is ready or over.
     fn tell_again(&mut self, id: ObligationId) {
         let now = self.now;
-        let Some(obligation) = self.obligations.get(id.0 as usize) else { return };
-        let retry = self.route(obligation.component, obligation.route).and_then(|route| route.retry);
-        let (Some(retry), true) = (retry, obligation.state != ObligationState::ReadyForReadmission) else { return };
+        let Some(obligation) = self.obligations.get(id.0 as usize) else {
+            return;
+        };
+        let retry = self
+            .route(obligation.component, obligation.route)
+            .and_then(|route| route.retry);
+        let (Some(retry), true) = (
+            retry,
+            obligation.state != ObligationState::ReadyForReadmission,
+        ) else {
+            return;
+        };
         let again = now.plus(retry);
         if let Some(obligation) = self.obligations.get_mut(id.0 as usize) {
             obligation.tell_again = Some(again);

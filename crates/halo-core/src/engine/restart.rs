@@ -11,7 +11,9 @@ impl Engine {
     pub(super) fn restart(&mut self) {
         let everything = self.all_components();
         for at in &everything {
-            let was = self.component(*at).map_or(UnderWay::Idle, |component| component.under_way);
+            let was = self
+                .component(*at)
+                .map_or(UnderWay::Idle, |component| component.under_way);
             if was != UnderWay::Idle {
                 // Its token was spent and nobody knows what came of it (P13, P17).
                 if let Some(component) = self.component_mut(*at) {
@@ -23,13 +25,21 @@ impl Engine {
         }
         self.reconsider(everything.clone());
         let live = |at: &&ComponentRef| {
-            self.instance(**at).is_some_and(|instance| instance.adapter.is_some() && instance.component.phase.is_live())
+            self.instance(**at).is_some_and(|instance| {
+                instance.adapter.is_some() && instance.component.phase.is_live()
+            })
         };
         let actions: Vec<ComponentRef> = everything.iter().filter(live).copied().collect();
-        let falls = actions.iter().filter_map(|at| self.restart_fall(*at)).collect();
+        let falls = actions
+            .iter()
+            .filter_map(|at| self.restart_fall(*at))
+            .collect();
         self.fall(falls, Vec::new());
         for at in actions {
-            if self.component(at).is_some_and(|component| component.phase.is_live()) {
+            if self
+                .component(at)
+                .is_some_and(|component| component.phase.is_live())
+            {
                 self.renew(at);
             }
         }
@@ -38,9 +48,16 @@ impl Engine {
     fn all_components(&self) -> Vec<ComponentRef> {
         let positions = |(number, response): (usize, &crate::response::Response)| {
             let response_number = number as u32;
-            (0..response.components.len() as u32).map(move |position| ComponentRef { response: response_number, position })
+            (0..response.components.len() as u32).map(move |position| ComponentRef {
+                response: response_number,
+                position,
+            })
         };
-        self.responses.iter().enumerate().flat_map(positions).collect()
+        self.responses
+            .iter()
+            .enumerate()
+            .flat_map(positions)
+            .collect()
     }
 
     /// An attempt that was armed but not yet called may have been called: what it writes is unsettled.
@@ -52,8 +69,16 @@ impl Engine {
 
     fn restart_fall(&self, at: ComponentRef) -> Option<Fall> {
         let component = self.component(at)?;
-        if self.installed(component.catalog).catalog.restart_invalidates {
-            return Some(Fall::terminal(at, Phase::Invalidated, Reason::of(ReasonCode::Restart)));
+        if self
+            .installed(component.catalog)
+            .catalog
+            .restart_invalidates
+        {
+            return Some(Fall::terminal(
+                at,
+                Phase::Invalidated,
+                Reason::of(ReasonCode::Restart),
+            ));
         }
         self.witness_fall(at)
     }
@@ -61,10 +86,15 @@ impl Engine {
     /// The same support, the same bound values: admitted afresh, with a new generation, token and sequence; waiting
     /// time and approvals carried over.
     fn renew(&mut self, at: ComponentRef) {
-        let Some(component) = self.component_mut(at) else { return };
+        let Some(component) = self.component_mut(at) else {
+            return;
+        };
         component.revoke_token();
         if let Some(held) = component.token.take() {
-            component.past.push(PastToken { generation: component.generation, held });
+            component.past.push(PastToken {
+                generation: component.generation,
+                held,
+            });
         }
         component.generation += 1;
         component.given_sequence = None;
@@ -78,7 +108,10 @@ impl Engine {
 
     /// The same phase under a new generation: only what may leave must know.
     fn set_phase_again(&mut self, at: ComponentRef) {
-        if self.component(at).is_some_and(|component| component.phase == Phase::Retained) {
+        if self
+            .component(at)
+            .is_some_and(|component| component.phase == Phase::Retained)
+        {
             self.actions.insert(at);
         }
         self.refresh_readiness(at);

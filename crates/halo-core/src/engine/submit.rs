@@ -15,7 +15,11 @@ use halo_canon::Document;
 use std::{collections::HashSet, hash::BuildHasher, sync::Arc};
 
 impl Engine {
-    pub(super) fn submit(&mut self, text: &[u8], fallback_id: Option<&str>) -> Result<Handled, Refusal> {
+    pub(super) fn submit(
+        &mut self,
+        text: &[u8],
+        fallback_id: Option<&str>,
+    ) -> Result<Handled, Refusal> {
         let catalog = self.catalog().clone();
         let submission = Submission::parse(text, &catalog)?;
         self.admit_submission(submission, fallback_id)
@@ -38,23 +42,47 @@ impl Engine {
         handled
     }
 
-    fn admit_submission(&mut self, submission: Submission, fallback_id: Option<&str>) -> Result<Handled, Refusal> {
+    fn admit_submission(
+        &mut self,
+        submission: Submission,
+        fallback_id: Option<&str>,
+    ) -> Result<Handled, Refusal> {
         let id = self.response_id(&submission, fallback_id);
         if let Some(known) = self.find_response(&id) {
             return self.resubmitted(known, &submission.document);
         }
         let (response, judged) = self.judge_submission(id, submission);
         if self.catalog().malformed_refuses_response
-            && let Some((component, judged)) = response.components.iter().zip(&judged).find(|(c, _)| c.malformed)
+            && let Some((component, judged)) = response
+                .components
+                .iter()
+                .zip(&judged)
+                .find(|(c, _)| c.malformed)
         {
-            let faults: Vec<&str> = judged.faults.iter().map(|reason| reason.code.name()).collect();
-            let message = format!("component `{}` is malformed: {}", component.id(), faults.join(", "));
+            let faults: Vec<&str> = judged
+                .faults
+                .iter()
+                .map(|reason| reason.code.name())
+                .collect();
+            let message = format!(
+                "component `{}` is malformed: {}",
+                component.id(),
+                faults.join(", ")
+            );
             return Err(Refusal::new(RefusalCode::Malformed, message));
         }
         let number = self.store(response, judged);
-        let group: Vec<u32> = (0..self.responses.last().map_or(0, |response| response.components.len()) as u32).collect();
+        let group: Vec<u32> = (0..self
+            .responses
+            .last()
+            .map_or(0, |response| response.components.len())
+            as u32)
+            .collect();
         self.admit(number, &group);
-        Ok(Handled::Submitted { response: number, new: true })
+        Ok(Handled::Submitted {
+            response: number,
+            new: true,
+        })
     }
 
     /// Its own id, else the one its carrier gives, else a made one.
@@ -73,18 +101,32 @@ impl Engine {
     }
 
     fn resubmitted(&mut self, known: u32, document: &Document) -> Result<Handled, Refusal> {
-        let same = self.responses.get(known as usize).is_some_and(|known| known.document.root() == document.root());
+        let same = self
+            .responses
+            .get(known as usize)
+            .is_some_and(|known| known.document.root() == document.root());
         if !same {
-            let id = self.responses.get(known as usize).map_or("", |known| &known.id);
-            let message = format!("the response id `{id}` is known with other content; use a new id");
+            let id = self
+                .responses
+                .get(known as usize)
+                .map_or("", |known| &known.id);
+            let message =
+                format!("the response id `{id}` is known with other content; use a new id");
             return Err(Refusal::new(RefusalCode::ResponseConflict, message));
         }
         self.record(Record::Resubmitted { response: known });
-        Ok(Handled::Submitted { response: known, new: false })
+        Ok(Handled::Submitted {
+            response: known,
+            new: false,
+        })
     }
 
     /// P2 for every component, and the graph of those that lie on no cycle.
-    fn judge_submission(&self, id: Box<str>, mut submission: Submission) -> (Response, Vec<Judged>) {
+    fn judge_submission(
+        &self,
+        id: Box<str>,
+        mut submission: Submission,
+    ) -> (Response, Vec<Judged>) {
         let document = submission.document.clone();
         let index = self.index_ids(&submission, &document);
         let installed = self.installed(self.current_catalog());
@@ -93,7 +135,12 @@ impl Engine {
             .components
             .declared
             .iter()
-            .map(|d| catalog.type_index.get(document.at(d.type_name?).as_str()?).copied())
+            .map(|d| {
+                catalog
+                    .type_index
+                    .get(document.at(d.type_name?).as_str()?)
+                    .copied()
+            })
             .collect();
         let mut rules = Rules {
             catalog,
@@ -104,34 +151,67 @@ impl Engine {
             claimed: HashSet::new(),
         };
         let mut declared = std::mem::take(&mut submission.components.declared);
-        let ids: Vec<Option<halo_canon::Node>> = declared.iter().map(|declared| declared.id).collect();
+        let ids: Vec<Option<halo_canon::Node>> =
+            declared.iter().map(|declared| declared.id).collect();
         let id_of = |position: u32| {
-            ids.get(position as usize).copied().flatten().and_then(|node| document.at(node).as_str()).unwrap_or("")
+            ids.get(position as usize)
+                .copied()
+                .flatten()
+                .and_then(|node| document.at(node).as_str())
+                .unwrap_or("")
         };
         let bearer = |wanted: &str| {
             let position = index.find(&self.hasher, wanted, id_of)?;
-            Some(Bearer { position, type_: types.get(position as usize).copied().flatten() })
+            Some(Bearer {
+                position,
+                type_: types.get(position as usize).copied().flatten(),
+            })
         };
         let mut edges = Vec::with_capacity(submission.components.references.len());
         let mut judged = Vec::with_capacity(declared.len());
         for (position, declared) in declared.iter_mut().enumerate() {
             let range = declared.references.start as usize..declared.references.end as usize;
             let references = submission.components.references.get(range).unwrap_or(&[]);
-            judged.push(rules.judge(declared, references, &document, position as u32, &bearer, &mut edges));
+            judged.push(rules.judge(
+                declared,
+                references,
+                &document,
+                position as u32,
+                &bearer,
+                &mut edges,
+            ));
         }
         submission.components.declared = declared;
         let first_of = |wanted: &str| index.find(&self.hasher, wanted, id_of);
         let duplicate = wellformed::duplicates(&submission.components, &document, first_of);
-        let (graph, cyclic) = ResponseGraph::build(judged.len(), first_bearers_only(edges, &duplicate, &index, &self.hasher, id_of));
-        mark_whole_response_faults(&mut judged, &duplicate, &cyclic, |position| first_of(id_of(position)));
+        let (graph, cyclic) = ResponseGraph::build(
+            judged.len(),
+            first_bearers_only(edges, &duplicate, &index, &self.hasher, id_of),
+        );
+        mark_whole_response_faults(&mut judged, &duplicate, &cyclic, |position| {
+            first_of(id_of(position))
+        });
         let components = make_components(&submission, &judged, self.current_catalog());
-        (Response { id, document, components, graph, index }, judged)
+        (
+            Response {
+                id,
+                document,
+                components,
+                graph,
+                index,
+            },
+            judged,
+        )
     }
 
     fn index_ids(&self, submission: &Submission, document: &Document) -> IdIndex {
         let declared = &submission.components.declared;
         let id_of = |position: u32| {
-            declared.get(position as usize).and_then(|d| d.id).and_then(|node| document.at(node).as_str()).unwrap_or("")
+            declared
+                .get(position as usize)
+                .and_then(|d| d.id)
+                .and_then(|node| document.at(node).as_str())
+                .unwrap_or("")
         };
         let mut index = IdIndex::with_capacity(declared.len());
         for (position, declared) in declared.iter().enumerate() {
@@ -147,12 +227,17 @@ impl Engine {
         if response.id.starts_with("auto-") {
             self.made_ids += 1;
         }
-        self.record(Record::Submitted { response: number, id: response.id.clone() });
+        self.record(Record::Submitted {
+            response: number,
+            id: response.id.clone(),
+        });
         let hash = self.hasher.hash_one(&*response.id);
         self.responses.push(response);
         let (responses, hasher) = (&self.responses, &self.hasher);
         self.response_index.insert_unique(hash, number, |ix| {
-            responses.get(*ix as usize).map_or(0, |response| hasher.hash_one(&*response.id))
+            responses
+                .get(*ix as usize)
+                .map_or(0, |response| hasher.hash_one(&*response.id))
         });
         if let Some(response) = self.responses.last_mut() {
             for (component, judged) in response.components.iter_mut().zip(judged) {
@@ -194,9 +279,19 @@ fn mark_whole_response_faults(
         if duplicate {
             judged.faults.push(Reason::of(ReasonCode::DuplicateId));
         }
-        let bearer = if duplicate { first_of(position as u32) } else { Some(position as u32) };
-        let bad = judged.faults.iter().any(|reason| reason.code == ReasonCode::BadComponent);
-        if !cyclic.is_empty() && !bad && bearer.is_some_and(|bearer| cyclic.binary_search(&bearer).is_ok()) {
+        let bearer = if duplicate {
+            first_of(position as u32)
+        } else {
+            Some(position as u32)
+        };
+        let bad = judged
+            .faults
+            .iter()
+            .any(|reason| reason.code == ReasonCode::BadComponent);
+        if !cyclic.is_empty()
+            && !bad
+            && bearer.is_some_and(|bearer| cyclic.binary_search(&bearer).is_ok())
+        {
             judged.faults.push(Reason::of(ReasonCode::Cycle));
         }
         judged.faults.sort_by_key(|reason| reason.code);
@@ -205,7 +300,12 @@ fn mark_whole_response_faults(
 
 fn make_components(submission: &Submission, judged: &[Judged], catalog: u32) -> Vec<Component> {
     let declared = submission.components.declared.iter();
-    declared.zip(judged).map(|(declared, judged)| Component::proposed(&submission.document, declared, judged, catalog)).collect()
+    declared
+        .zip(judged)
+        .map(|(declared, judged)| {
+            Component::proposed(&submission.document, declared, judged, catalog)
+        })
+        .collect()
 }
 
 impl Component {
