@@ -157,7 +157,6 @@ mod tests {
         assert_eq!(first("a +").0, end);
         assert_eq!(first("").0, end);
         assert_eq!(first("a.?b").0, "unsupported syntax '.?'");
-        assert_eq!(first("a.`b`").0, "unsupported syntax '`'");
         assert!(first(r#""\q""#).0.contains("no valid text"));
         assert_eq!(first("if").0, "reserved identifier: if");
     }

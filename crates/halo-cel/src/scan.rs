@@ -303,15 +303,6 @@ mod tests {
         assert!(first(&"a".repeat(MAX_SOURCE_BYTES + 1)).0.contains("4097"));
         assert!(first(&"(".repeat(4000)).0.contains("nested deeper"));
         assert!(first(&"a+".repeat(2000)).0.contains("more than 512 nodes"));
-        assert!(
-            first(
-                &"a".repeat(10)[..1]
-                    .repeat(1)
-                    .replace('a', ".a")
-                    .repeat(2000)
-            )
-            .0
-            .contains("nodes")
-        );
+        assert!(first(&".a".repeat(2000)).0.contains("more than 512 nodes"));
     }
 }

@@ -22,9 +22,9 @@ pub enum Val<'a> {
     /// A list or map from a payload or a record; scalars stand in their own variants.
     Json(Value<'a>),
     /// A list made by the expression.
-    List(Vec<Val<'a>>),
+    List(Vec<Self>),
     /// A map made by the expression.
-    Map(Vec<(Val<'a>, Val<'a>)>),
+    Map(Vec<(Self, Self)>),
 }
 
 impl<'a> From<Value<'a>> for Val<'a> {

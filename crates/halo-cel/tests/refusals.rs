@@ -272,7 +272,7 @@ fn p5_certain_type_errors_are_found_at_load() {
         (
             "state.traffic.age < 5",
             "`<` does not take a duration and a number",
-            "both sides",
+            "duration(",
         ),
         (
             "state.traffic.age < '5s'",
@@ -304,7 +304,7 @@ fn p5_certain_type_errors_are_found_at_load() {
         ),
         (
             "payload.items.all(x, x + 1)",
-            "`all` takes booleans; this is a number or a string or a list",
+            "`all` takes booleans; this is a number",
             "",
         ),
         (
@@ -323,7 +323,7 @@ fn p5_all_errors_are_reported_with_their_place() {
         .iter()
         .map(|error| &source[error.span.start..error.span.end])
         .collect();
-    assert_eq!(places, ["paylod.x", "state.trafic", "5"]);
+    assert_eq!(places, ["paylod", "state.trafic", "5"]);
 }
 
 #[test]

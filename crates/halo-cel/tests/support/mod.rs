@@ -13,7 +13,7 @@ use halo_cel::{
 };
 use std::collections::BTreeMap;
 
-pub const PAYLOAD: &str = r#"{
+pub(crate) const PAYLOAD: &str = r#"{
     "leg": "L3", "n": 3, "amount": 20, "half": 0.5, "neg": -7, "yes": true, "no": false, "nothing": null,
     "name": "héllo", "empty": "", "until": "2026-01-01T00:00:10Z", "span": "1h30m", "digits": "42",
     "items": [1, 2.0, 3e0], "words": ["a", "b"], "mixed": [1, "a", null, true, [1], {"a": 1}],
@@ -21,9 +21,9 @@ pub const PAYLOAD: &str = r#"{
     "map": {"a": 1, "b": {"c": [10, 20]}, "a-b": 5}, "nested": {"k": "a", "i": 1}
 }"#;
 
-pub const NOW: &str = "2026-01-01T00:00:00Z";
+pub(crate) const NOW: &str = "2026-01-01T00:00:00Z";
 
-pub fn sources() -> Vec<SourceDecl> {
+pub(crate) fn sources() -> Vec<SourceDecl> {
     [
         ("traffic", false),
         ("map", false),
@@ -40,14 +40,14 @@ pub fn sources() -> Vec<SourceDecl> {
 }
 
 /// Records by source name and key.
-pub struct World {
-    pub payload: Document,
-    pub claims: Option<Document>,
-    pub state: BTreeMap<(String, Option<String>), Document>,
+pub(crate) struct World {
+    pub(crate) payload: Document,
+    pub(crate) claims: Option<Document>,
+    pub(crate) state: BTreeMap<(String, Option<String>), Document>,
 }
 
 impl World {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut state = BTreeMap::new();
         let mut put = |source: &str, key: Option<&str>, text: &str| {
             let document = Document::parse(text.as_bytes(), 64).unwrap();
@@ -68,7 +68,7 @@ impl World {
         }
     }
 
-    pub fn with_payload(text: &str) -> Self {
+    pub(crate) fn with_payload(text: &str) -> Self {
         Self {
             payload: Document::parse(text.as_bytes(), 200_000).unwrap(),
             ..Self::new()
@@ -77,7 +77,7 @@ impl World {
 }
 
 /// The records of a world, by slot.
-pub struct View<'a> {
+pub(crate) struct View<'a> {
     world: &'a World,
     table: &'a RecordTable,
     sources: &'a [SourceDecl],
@@ -113,7 +113,7 @@ impl<'a> Records<'a> for View<'a> {
     }
 }
 
-pub fn compile_for(
+pub(crate) fn compile_for(
     source: &str,
     expect: Expect,
     state: bool,
@@ -129,7 +129,7 @@ pub fn compile_for(
 }
 
 /// Evaluates with `run`.
-pub fn with<T>(
+pub(crate) fn with<T>(
     world: &World,
     program: &Program,
     table: &RecordTable,
@@ -167,11 +167,11 @@ fn run_in<T>(
 }
 
 /// The value of `source` as text: `3`, `"a"`, `[1,"a"]`; an error as `error: …`.
-pub fn shown(source: &str) -> String {
+pub(crate) fn shown(source: &str) -> String {
     shown_in(&World::new(), source)
 }
 
-pub fn shown_in(world: &World, source: &str) -> String {
+pub(crate) fn shown_in(world: &World, source: &str) -> String {
     // `dyn` hides the kind, so that any value may be looked at.
     let wrapped = format!("dyn({source})");
     match compile_for(&wrapped, Expect::Bool, true) {
@@ -185,7 +185,7 @@ pub fn shown_in(world: &World, source: &str) -> String {
     }
 }
 
-pub fn truth(source: &str) -> Result<bool, EvalError> {
+pub(crate) fn truth(source: &str) -> Result<bool, EvalError> {
     let (program, table) = match compile_for(source, Expect::Bool, true) {
         Ok(compiled) => compiled,
         Err(errors) => panic!("{source}: {errors:?}"),
@@ -195,7 +195,7 @@ pub fn truth(source: &str) -> Result<bool, EvalError> {
     })
 }
 
-pub fn show(value: &Val<'_>) -> String {
+pub(crate) fn show(value: &Val<'_>) -> String {
     let join = |texts: Vec<String>| texts.join(",");
     match value {
         Val::Null => "null".into(),
@@ -215,7 +215,7 @@ pub fn show(value: &Val<'_>) -> String {
 }
 
 /// The first message and hint with which `source` is refused.
-pub fn refused(source: &str) -> (String, String) {
+pub(crate) fn refused(source: &str) -> (String, String) {
     match compile_for(source, Expect::Bool, true) {
         Ok(_) => panic!("{source} compiles"),
         Err(errors) => {
