@@ -5,28 +5,23 @@
 
 mod bound;
 mod checks;
-mod cursor;
 mod lint;
 mod names;
 mod predicate;
 mod prerequisites;
 mod routes;
 mod sources;
-mod suggest;
 mod types;
 
 use crate::{
     Catalog, Decoded, Limits,
-    yaml::{self, Data, Findings, Yaml},
+    cursor::{Fields, Findings, MAX_COUNT},
+    yaml::{self, Data, Yaml},
 };
-use cursor::Fields;
 use halo_canon::{Builder, Digest, Document, Duration};
 use halo_cel::SourceDecl;
 use names::Names;
 use std::sync::Arc;
-
-/// The most of anything: positions are 16 bits wide.
-const MAX_COUNT: usize = 65_535;
 
 /// P8's tolerance, unless the catalog says otherwise.
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(500);

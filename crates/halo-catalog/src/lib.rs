@@ -2,10 +2,15 @@
 //!
 //! Knows text, schemas and predicates; knows nothing of responses, phases or the gate, and does no I/O.
 
+pub mod cursor;
 pub mod decode;
 pub mod diagnostic;
+mod findings;
 pub mod model;
+pub mod report;
+mod suggest;
 pub mod yaml;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use model::*;
+pub use report::{CatalogReport, report};

@@ -10,7 +10,7 @@ mod json;
 mod place;
 mod scalar;
 
-use crate::{Diagnostic, Severity};
+use crate::{Diagnostic, cursor::Findings};
 use halo_canon::{Builder, Document, Fault};
 use std::collections::HashMap;
 
@@ -176,90 +176,6 @@ fn check_duplicates(findings: &mut Findings<'_>, entries: &[(Key, Yaml)]) {
             );
         } else {
             first.insert(&key.text, key.mark);
-        }
-    }
-}
-
-/// Collects what is wrong with one file.
-#[derive(Debug)]
-pub(crate) struct Findings<'t> {
-    file: &'t str,
-    text: &'t str,
-    list: Vec<Diagnostic>,
-}
-
-/// Longest excerpt in a diagnostic, in characters.
-const MAX_EXCERPT: usize = 120;
-
-impl<'t> Findings<'t> {
-    pub(crate) fn new(file: &'t str, text: &'t str) -> Self {
-        Self {
-            file,
-            text,
-            list: Vec::new(),
-        }
-    }
-    /// The text of the file.
-    pub(crate) fn source(&self) -> &'t str {
-        self.text
-    }
-    pub(crate) fn error(&mut self, mark: Mark, message: impl Into<String>) {
-        self.push(Severity::Error, mark, message.into(), None);
-    }
-    pub(crate) fn error_hint(
-        &mut self,
-        mark: Mark,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) {
-        self.push(Severity::Error, mark, message.into(), Some(hint.into()));
-    }
-    pub(crate) fn warning(
-        &mut self,
-        mark: Mark,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) {
-        self.push(Severity::Warning, mark, message.into(), Some(hint.into()));
-    }
-    pub(crate) fn push(
-        &mut self,
-        severity: Severity,
-        mark: Mark,
-        message: String,
-        hint: Option<String>,
-    ) {
-        let text = self.excerpt(mark);
-        self.list.push(Diagnostic {
-            severity,
-            file: self.file.to_owned(),
-            line: mark.line,
-            column: mark.column,
-            text,
-            message,
-            hint,
-        });
-    }
-    pub(crate) fn has_errors(&self) -> bool {
-        self.list.iter().any(|d| d.severity == Severity::Error)
-    }
-    /// All findings in order of their place, each once.
-    pub(crate) fn sorted(mut self) -> Vec<Diagnostic> {
-        self.list.sort_by_key(|d| (d.line, d.column));
-        self.list.dedup();
-        self.list
-    }
-    /// The offending text: a scalar as written, else what is left of the line; never more than one line.
-    fn excerpt(&self, mark: Mark) -> String {
-        let rest = self.text.get(mark.offset..).unwrap_or_default();
-        let whole = match mark.len {
-            0 => rest,
-            len => rest.get(..len).unwrap_or(rest),
-        };
-        let line = whole.lines().next().unwrap_or_default().trim_end();
-        match line.char_indices().nth(MAX_EXCERPT) {
-            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-            None => line.to_owned(),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Declared paths: `bind`, `fresh` and `writes`.
 
-use super::{Decoder, cursor::Fields, sources::gather, types::Draft};
+use super::{Decoder, sources::gather, types::Draft};
 use crate::{
-    Bound, BoundField, Freshness, Written,
+    Bound, BoundField, Freshness,
+    cursor::Fields,
     yaml::{Data, Key, Mark, Yaml},
 };
 use halo_cel::{PathSegment, RecordRef, parse_path};
+use std::collections::HashSet;
 
 impl Decoder<'_> {
     pub(super) fn bind(&mut self, fields: &Fields<'_>, draft: &mut Draft) -> Option<Vec<Bound>> {
@@ -14,7 +16,7 @@ impl Decoder<'_> {
         };
         let items = self.findings.list(node, "`bind`")?;
         let mut bound = Some(Vec::new());
-        let mut seen: Vec<(RecordRef, Vec<PathSegment>)> = Vec::new();
+        let mut seen = HashSet::new();
         for item in items {
             gather(&mut bound, self.bound(item, draft, &mut seen));
         }
@@ -26,7 +28,7 @@ impl Decoder<'_> {
         &mut self,
         node: &Yaml,
         draft: &mut Draft,
-        seen: &mut Vec<(RecordRef, Vec<PathSegment>)>,
+        seen: &mut HashSet<(RecordRef, Vec<PathSegment>)>,
     ) -> Option<Bound> {
         if let Data::String(text) = &node.data {
             return self.bound_path(text, node.mark, Some(None), Some(false), draft, seen);
@@ -55,17 +57,15 @@ impl Decoder<'_> {
         route: Option<Option<u16>>,
         absent: Option<bool>,
         draft: &mut Draft,
-        seen: &mut Vec<(RecordRef, Vec<PathSegment>)>,
+        seen: &mut HashSet<(RecordRef, Vec<PathSegment>)>,
     ) -> Option<Bound> {
         let (record, segments) = self.declared_path(text, mark)?;
-        let whole = (record.clone(), segments.clone());
-        if seen.contains(&whole) {
+        if !seen.insert((record.clone(), segments.clone())) {
             let message = format!("`{text}` is bound twice");
             self.findings
                 .error_hint(mark, message, "remove one of them");
             return None;
         }
-        seen.push(whole);
         let field = self.bound_field(text, mark, segments)?;
         Some(Bound {
             text: text.to_owned(),
@@ -128,24 +128,27 @@ impl Decoder<'_> {
         };
         let entries = self.findings.entries(node, "`fresh`")?;
         let mut limits: Option<Vec<Freshness>> = Some(Vec::new());
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for (key, node) in entries {
-            let limit = self.freshness(key, node, draft);
-            if let Some(limit) = &limit {
-                self.not_again(
-                    &mut seen,
-                    limit.slot,
-                    key.mark,
-                    "already has a freshness limit",
-                );
-            }
-            gather(&mut limits, limit);
+            let record = self.record(&key.text, key.mark, "`fresh`");
+            self.not_again(
+                &mut seen,
+                &record,
+                key.mark,
+                "already has a freshness limit",
+            );
+            gather(&mut limits, self.freshness(key, node, record, draft));
         }
         limits
     }
 
-    fn freshness(&mut self, key: &Key, node: &Yaml, draft: &mut Draft) -> Option<Freshness> {
-        let record = self.record(&key.text, key.mark, "`fresh`");
+    fn freshness(
+        &mut self,
+        key: &Key,
+        node: &Yaml,
+        record: Option<RecordRef>,
+        draft: &mut Draft,
+    ) -> Option<Freshness> {
         if let Some(limited) = record
             .as_ref()
             .and_then(|record| self.limited.get_mut(usize::from(record.source)))
@@ -180,48 +183,37 @@ impl Decoder<'_> {
         })
     }
 
-    /// The records that an action writes; interned after all that are read.
-    pub(super) fn writes(&mut self, fields: &Fields<'_>) -> Option<Vec<(String, Mark, RecordRef)>> {
+    /// The records that an action writes, as declared.
+    pub(super) fn writes(&mut self, fields: &Fields<'_>) -> Option<Vec<(String, RecordRef)>> {
         let Some(node) = fields.get("writes") else {
             return Some(Vec::new());
         };
         let items = self.findings.list(node, "`writes`")?;
         let mut written = Some(Vec::new());
+        let mut seen = HashSet::new();
         for item in items {
-            let record = self
-                .findings
-                .text(item, "`writes`")
-                .and_then(|text| Some((text, self.record(text, item.mark, "`writes`")?)));
-            gather(
-                &mut written,
-                record.map(|(text, record)| (text.to_owned(), item.mark, record)),
-            );
+            let text = self.findings.text(item, "`writes`");
+            let record = text.and_then(|text| self.record(text, item.mark, "`writes`"));
+            self.not_again(&mut seen, &record, item.mark, "is already in `writes`");
+            gather(&mut written, text.map(str::to_owned).zip(record));
         }
         written
     }
 
-    pub(super) fn intern_written(
+    fn not_again(
         &mut self,
-        written: Vec<(String, Mark, RecordRef)>,
-        draft: &mut Draft,
-    ) -> Vec<Written> {
-        let mut list = Vec::new();
-        let mut seen = Vec::new();
-        for (text, mark, record) in written {
-            let slot = draft.records.intern(record);
-            self.not_again(&mut seen, slot, mark, "is already in `writes`");
-            list.push(Written { text, slot });
-        }
-        list
-    }
-
-    fn not_again(&mut self, seen: &mut Vec<u16>, slot: u16, mark: Mark, what: &str) {
-        if seen.contains(&slot) {
+        seen: &mut HashSet<RecordRef>,
+        record: &Option<RecordRef>,
+        mark: Mark,
+        what: &str,
+    ) {
+        if let Some(record) = record
+            && !seen.insert(record.clone())
+        {
             let message = format!("this record {what}");
             self.findings
                 .error_hint(mark, message, "remove one of them");
         }
-        seen.push(slot);
     }
 
     /// A path that names a record and nothing of it.

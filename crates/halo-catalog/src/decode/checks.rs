@@ -1,14 +1,13 @@
 //! The other checks of a type: `temporal`, `ttl`, `approval`, `certificate`, `once`, `support`.
 
 use super::{
-    Decoder,
-    cursor::Fields,
-    names,
+    Decoder, names,
     sources::gather,
     types::{Draft, Field},
 };
 use crate::{
     ApprovalRule, CertificateRule, Horizon, OnceRule, Predicate, RouteIx, Temporal, WaitLimit,
+    cursor::Fields,
     yaml::{Data, Mark, Yaml},
 };
 use halo_canon::Duration;
@@ -192,8 +191,7 @@ impl Decoder<'_> {
         }))
     }
 
-    /// A mapping whose one needed field is a duration.
-    #[expect(clippy::type_complexity, reason = "nothing at fault, not given, given")]
+    /// A mapping whose one needed field is a duration. Outer nothing: at fault; inner nothing: not given.
     fn timed<'y>(
         &mut self,
         fields: &Fields<'y>,

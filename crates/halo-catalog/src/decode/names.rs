@@ -1,7 +1,10 @@
 //! The names of one section, and who asked for them.
 
-use super::suggest;
-use crate::yaml::{Findings, Key, Mark, Yaml};
+use crate::{
+    cursor::Findings,
+    suggest,
+    yaml::{Key, Mark, Yaml},
+};
 use std::collections::HashMap;
 
 /// Longest name.
@@ -47,8 +50,13 @@ impl Names {
             self.mark_used(position);
             return Some(position);
         }
+        // What was meant is hardly unused.
+        let meant = suggest::nearest(text, self.list()).map(str::to_owned);
+        if let Some(&position) = meant.as_ref().and_then(|name| self.index.get(name)) {
+            self.mark_used(position);
+        }
         let message = format!("unknown {} `{text}`", self.kind);
-        match suggest::hint(text, self.list(), &format!("{}s", self.kind)) {
+        match suggest::hint(text, self.list(), &format!("known {}s", self.kind)) {
             Some(hint) => findings.error_hint(node.mark, message, hint),
             None => {
                 let hint = format!(

@@ -94,8 +94,17 @@ fn locate(raw: &str, value: &str, span: Span) -> Option<(usize, usize)> {
         of_value += meant.len_utf8();
     }
     let end = end.unwrap_or(body.len());
-    // A fault at the end of the text (something is missing there) points behind its last character.
-    let start = start.unwrap_or(body.len());
+    let start = start.unwrap_or_else(|| {
+        // Something is missing at the end: its last word is what can be shown.
+        let text = body.trim_end();
+        let space = text.rfind(char::is_whitespace);
+        space.map_or(0, |at| {
+            at + text
+                .get(at..)
+                .and_then(|s| s.chars().next())
+                .map_or(1, char::len_utf8)
+        })
+    });
     Some((base + start, base + end.max(start)))
 }
 

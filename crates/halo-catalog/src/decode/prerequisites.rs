@@ -1,10 +1,12 @@
 //! `requires` and `allows`: which references a component may declare, and which it must.
 
-use super::{Decoder, cursor::Fields};
+use super::Decoder;
 use crate::{
     Milestone, PrerequisiteRule, TypeIx,
+    cursor::Fields,
     yaml::{Mark, Yaml},
 };
+use std::collections::HashMap;
 
 /// An entry with the place of its type's name.
 #[derive(Clone, Copy)]
@@ -133,15 +135,20 @@ impl Decoder<'_> {
 
     /// Warns of entries that never count, because an earlier one matches whatever they match.
     fn lint_shadowed(&mut self, entries: &[Entry], before: &[Entry]) {
-        for (i, entry) in entries.iter().enumerate() {
-            let earlier = before.iter().chain(entries.iter().take(i)).find(|earlier| {
-                earlier.rule.phase == entry.rule.phase
-                    && (earlier.rule.type_.is_none() || earlier.rule.type_ == entry.rule.type_)
-            });
+        let mut first: HashMap<(Option<TypeIx>, Milestone), Mark> = HashMap::new();
+        for entry in before {
+            let rule = entry.rule;
+            first.entry((rule.type_, rule.phase)).or_insert(entry.mark);
+        }
+        for entry in entries {
+            let rule = entry.rule;
+            let any = first.get(&(None, rule.phase)).copied();
+            let earlier = first.get(&(rule.type_, rule.phase)).copied().or(any);
+            first.entry((rule.type_, rule.phase)).or_insert(entry.mark);
             if let Some(earlier) = earlier {
                 let message = format!(
                     "this rule never counts: the one in line {}, column {} says the same type and phase",
-                    earlier.mark.line, earlier.mark.column
+                    earlier.line, earlier.column
                 );
                 self.findings.warning(
                     entry.mark,

@@ -1,8 +1,9 @@
 //! `routes`: who is asked, for how long, and what may come back.
 
-use super::{Decoder, cursor::Fields, sources::gather};
+use super::{Decoder, sources::gather};
 use crate::{
     Route, RouteIx,
+    cursor::Fields,
     yaml::{Key, Yaml},
 };
 use halo_canon::Duration;

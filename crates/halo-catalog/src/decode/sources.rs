@@ -1,8 +1,9 @@
 //! `sources`, `paths`, `adapters`, `issuers`: what the deployment gives a meaning to.
 
-use super::{Decoder, cursor::Fields};
+use super::Decoder;
 use crate::{
     Adapter, Issuer, Source,
+    cursor::Fields,
     yaml::{Data, Key, Yaml},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};

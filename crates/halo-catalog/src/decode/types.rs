@@ -1,11 +1,12 @@
 //! `types`: what a component of a type does and what it takes to be supported.
 
-use super::{Decoder, MAX_COUNT, cursor::Fields, prerequisites::Rules, sources::gather};
+use super::{Decoder, prerequisites::Rules, sources::gather};
 use crate::{
-    Effect, RouteIx, Type,
+    Effect, RouteIx, Type, Written,
+    cursor::{Fields, MAX_COUNT},
     yaml::{Data, Key, Yaml},
 };
-use halo_cel::{Environment, Expect, Program, RecordTable};
+use halo_cel::{Environment, Expect, Program, RecordRef, RecordTable};
 
 /// A field with what to do about it.
 pub(super) type Field = (&'static str, &'static str);
@@ -18,6 +19,17 @@ pub(super) struct Draft {
     pub(super) taken: Vec<RouteIx>,
     /// Whether a predicate reads the clock.
     pub(super) clock: bool,
+}
+
+impl Draft {
+    /// What is only written is not read: it comes after the footprint.
+    fn intern_written(&mut self, written: Vec<(String, RecordRef)>) -> Vec<Written> {
+        let slot = |(text, record)| Written {
+            text,
+            slot: self.records.intern(record),
+        };
+        written.into_iter().map(slot).collect()
+    }
 }
 
 const FIELDS: [&str; 16] = [
@@ -98,7 +110,7 @@ impl Decoder<'_> {
         let support = self.support(&fields, &mut draft);
         let footprint = draft.records.records().len();
         let writes = self.writes(&fields);
-        let writes = writes.map(|written| self.intern_written(written, &mut draft));
+        let writes = writes.map(|written| draft.intern_written(written));
         let on_failure = self.route_of(&fields, "on_failure", &mut draft.taken);
         *rules = self.prerequisite_rules(&fields);
         self.rolling(&fields);

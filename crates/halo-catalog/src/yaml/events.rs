@@ -1,10 +1,11 @@
 //! From the events of the YAML parser to the tree.
 
 use super::{
-    Data, Findings, Key, MAX_DEPTH, Mark, Yaml, check_duplicates,
+    Data, Key, MAX_DEPTH, Mark, Yaml, check_duplicates,
     place::Places,
     scalar::{self, ScalarFault},
 };
+use crate::cursor::Findings;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
 
 /// Reads one YAML document. Nothing: there is no tree at all; the findings say why.
@@ -280,84 +281,84 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The parser's message in our words, with a way out for the usual mistakes.
+/// A part of the parser's message, our message, a way out: of the usual mistakes.
+const KNOWN: [(&str, &str, &str); 14] = [
+    (
+        "mapping values are not allowed",
+        "a `: ` is not expected here",
+        "quote text that contains `: `, and check the indentation",
+    ),
+    (
+        "simple key expect",
+        "expected `:` after the key",
+        "a key and its `:` stand in one line",
+    ),
+    (
+        "flow mapping, did not find expected",
+        "expected `,` or `}`",
+        "close the `{`, and quote text that contains `,`, `{` or `}`",
+    ),
+    (
+        "flow sequence, expected",
+        "expected `,` or `]`",
+        "close the `[`, and quote text that contains `,`, `[` or `]`",
+    ),
+    (
+        "did not find expected key",
+        "expected a key",
+        "check the indentation: the keys of one mapping start in one column",
+    ),
+    (
+        "did not find expected '-'",
+        "expected `- `",
+        "check the indentation: the items of one list start in one column",
+    ),
+    (
+        "tabs disallowed",
+        "a tab can't indent",
+        "indent with spaces",
+    ),
+    (
+        "tab cannot be used",
+        "a tab can't indent",
+        "indent with spaces",
+    ),
+    (
+        "unexpected end of stream",
+        "the quotes are never closed",
+        "close the quotes",
+    ),
+    (
+        "unknown escape character",
+        "unknown escape in a text in double quotes",
+        "write `\\\\` for a backslash, or use single quotes",
+    ),
+    (
+        "invalid Unicode character escape",
+        "the escape is no Unicode character",
+        "write the character itself, or `\\U0001F600`",
+    ),
+    (
+        "trailing content after double-quoted",
+        "unexpected text after the closing quote",
+        "put the whole text into quotes, or separate the values",
+    ),
+    (
+        "recursion limit",
+        "nested deeper than 128 levels",
+        "no file of this kind needs that",
+    ),
+    (
+        "unexpected character: `@'",
+        "text can't start with `@`",
+        "quote it",
+    ),
+];
+
+/// The parser's message in our words.
 fn explain(info: &str) -> (String, Option<&'static str>) {
-    let known: [(&str, &str, &str); 14] = [
-        (
-            "mapping values are not allowed",
-            "a `: ` is not expected here",
-            "quote text that contains `: `, and check the indentation",
-        ),
-        (
-            "simple key expect",
-            "expected `:` after the key",
-            "a key and its `:` stand in one line",
-        ),
-        (
-            "flow mapping, did not find expected",
-            "expected `,` or `}`",
-            "close the `{`, and quote text that contains `,`, `{` or `}`",
-        ),
-        (
-            "flow sequence, expected",
-            "expected `,` or `]`",
-            "close the `[`, and quote text that contains `,`, `[` or `]`",
-        ),
-        (
-            "did not find expected key",
-            "expected a key",
-            "check the indentation: the keys of one mapping start in one column",
-        ),
-        (
-            "did not find expected '-'",
-            "expected `- `",
-            "check the indentation: the items of one list start in one column",
-        ),
-        (
-            "tabs disallowed",
-            "a tab can't indent",
-            "indent with spaces",
-        ),
-        (
-            "tab cannot be used",
-            "a tab can't indent",
-            "indent with spaces",
-        ),
-        (
-            "unexpected end of stream",
-            "the quotes are never closed",
-            "close the quotes",
-        ),
-        (
-            "unknown escape character",
-            "unknown escape in a text in double quotes",
-            "write `\\\\` for a backslash, or use single quotes",
-        ),
-        (
-            "invalid Unicode character escape",
-            "the escape is no Unicode character",
-            "write the character itself, or `\\U0001F600`",
-        ),
-        (
-            "trailing content after double-quoted",
-            "unexpected text after the closing quote",
-            "put the whole text into quotes, or separate the values",
-        ),
-        (
-            "recursion limit",
-            "nested deeper than 128 levels",
-            "no file of this kind needs that",
-        ),
-        (
-            "unexpected character: `@'",
-            "text can't start with `@`",
-            "quote it",
-        ),
-    ];
-    for (part, message, hint) in known {
-        if info.contains(part) {
-            return (message.to_owned(), Some(hint));
-        }
+    match KNOWN.iter().find(|(part, ..)| info.contains(part)) {
+        Some((_, message, hint)) => ((*message).to_owned(), Some(hint)),
+        None => (format!("not YAML: {info}"), None),
     }
-    (format!("not YAML: {info}"), None)
 }

@@ -1,6 +1,7 @@
 //! Strict JSON into the same tree, in file order and with the same marks.
 
-use super::{Data, Findings, Key, MAX_DEPTH, Mark, Yaml, check_duplicates, place::Places};
+use super::{Data, Key, MAX_DEPTH, Mark, Yaml, check_duplicates, place::Places};
+use crate::cursor::Findings;
 
 /// Why a text is no JSON.
 pub(super) struct NotJson {

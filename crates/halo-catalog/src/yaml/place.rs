@@ -69,8 +69,8 @@ impl<'t> Places<'t> {
         }
         self.offset += match byte {
             0..=0x7f => 1,
-            0..=0xdf => 2,
-            0..=0xef => 3,
+            0x80..=0xdf => 2,
+            0xe0..=0xef => 3,
             _ => 4,
         };
         true

@@ -1,15 +1,24 @@
-//! Typed access to nodes; what does not fit is a finding and gives nothing.
+//! Typed access to the nodes of a file; what does not fit is a finding and gives nothing.
+//!
+//! For every YAML format of the product: unknown fields, wrong kinds and misspelled words are reported alike everywhere.
 
-use super::{MAX_COUNT, suggest};
-use crate::yaml::{Data, Findings, Key, Mark, Yaml};
-use halo_canon::Duration;
+use crate::{
+    suggest,
+    yaml::{Data, Key, Mark, Yaml},
+};
+use halo_canon::{Builder, Duration};
+
+pub use crate::findings::Findings;
+
+/// The most entries of a list or mapping: positions are 16 bits wide.
+pub const MAX_COUNT: usize = 65_535;
 
 /// Longest label (an assignee, the catalog's name), in characters.
 const MAX_LABEL: usize = 256;
 
 /// A mapping with known fields.
-#[derive(Clone, Copy)]
-pub(super) struct Fields<'y> {
+#[derive(Debug, Clone, Copy)]
+pub struct Fields<'y> {
     entries: &'y [(Key, Yaml)],
     /// What it is, for messages: `a route`.
     what: &'static str,
@@ -19,7 +28,7 @@ pub(super) struct Fields<'y> {
 
 impl<'y> Fields<'y> {
     /// Opens a mapping and reports every field that is not one of `known`.
-    pub(super) fn open(
+    pub fn open(
         findings: &mut Findings<'_>,
         node: &'y Yaml,
         place: Mark,
@@ -40,7 +49,7 @@ impl<'y> Fields<'y> {
                 continue;
             }
             let message = format!("unknown field `{}` in {what}", key.text);
-            match suggest::hint(&key.text, known.iter().copied(), "fields") {
+            match suggest::hint(&key.text, known.iter().copied(), "known fields") {
                 Some(hint) => findings.error_hint(key.mark, message, hint),
                 None => findings.error_hint(
                     key.mark,
@@ -56,18 +65,18 @@ impl<'y> Fields<'y> {
         })
     }
     /// The value of a field.
-    pub(super) fn get(&self, name: &str) -> Option<&'y Yaml> {
+    pub fn get(&self, name: &str) -> Option<&'y Yaml> {
         self.entry(name).map(|(_, value)| value)
     }
     /// Where a field's name stands.
-    pub(super) fn key(&self, name: &str) -> Option<Mark> {
+    pub fn key(&self, name: &str) -> Option<Mark> {
         self.entry(name).map(|(key, _)| key.mark)
     }
     fn entry(&self, name: &str) -> Option<&'y (Key, Yaml)> {
         self.entries.iter().find(|(key, _)| key.text == name)
     }
     /// The value of a field that must be there.
-    pub(super) fn need(&self, findings: &mut Findings<'_>, name: &'static str) -> Option<&'y Yaml> {
+    pub fn need(&self, findings: &mut Findings<'_>, name: &'static str) -> Option<&'y Yaml> {
         let value = self.get(name);
         if value.is_none() {
             let message = format!("{} needs `{name}`", self.what);
@@ -78,7 +87,7 @@ impl<'y> Fields<'y> {
 }
 
 /// `` `a`, `b` ``
-pub(super) fn quoted(names: &[&str]) -> String {
+pub fn quoted(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
 }
@@ -92,7 +101,7 @@ impl Findings<'_> {
         }
     }
     /// Text.
-    pub(super) fn text<'y>(&mut self, node: &'y Yaml, what: &str) -> Option<&'y str> {
+    pub fn text<'y>(&mut self, node: &'y Yaml, what: &str) -> Option<&'y str> {
         if let Data::String(text) = &node.data {
             return Some(text);
         }
@@ -108,7 +117,7 @@ impl Findings<'_> {
         None
     }
     /// Text in one line, not empty: something that people name as they like.
-    pub(super) fn label(&mut self, node: &Yaml, what: &str) -> Option<String> {
+    pub fn label(&mut self, node: &Yaml, what: &str) -> Option<String> {
         let text = self.text(node, what)?;
         let fits = !text.is_empty() && text.chars().count() <= MAX_LABEL;
         if fits && !text.chars().any(char::is_control) {
@@ -122,7 +131,7 @@ impl Findings<'_> {
         None
     }
     /// A boolean.
-    pub(super) fn flag(&mut self, node: &Yaml, what: &str) -> Option<bool> {
+    pub fn flag(&mut self, node: &Yaml, what: &str) -> Option<bool> {
         if let Data::Bool(value) = &node.data {
             return Some(*value);
         }
@@ -136,12 +145,16 @@ impl Findings<'_> {
         None
     }
     /// A whole number within bounds. `1.0` and `1e0` are whole too.
-    pub(super) fn count(&mut self, node: &Yaml, what: &str, min: u64, max: u64) -> Option<u64> {
+    pub fn count(&mut self, node: &Yaml, what: &str, min: u64, max: u64) -> Option<u64> {
         let hint = format!("a whole number from {min} to {max}");
         let Data::Number(literal) = &node.data else {
             self.mismatch(node, what, "a number", Some(hint));
             return None;
         };
+        if Builder::new().literal(literal).is_err() {
+            // No number at all (P1), which is said of every such literal of the file.
+            return None;
+        }
         let value: f64 = literal.parse().unwrap_or(f64::NAN);
         if value.fract() == 0.0 && value >= min as f64 && value <= max as f64 {
             return Some(value as u64);
@@ -151,7 +164,7 @@ impl Findings<'_> {
         None
     }
     /// A duration.
-    pub(super) fn duration(&mut self, node: &Yaml, what: &str) -> Option<Duration> {
+    pub fn duration(&mut self, node: &Yaml, what: &str) -> Option<Duration> {
         const HINT: &str = "durations are written `250ms`, `2s`, `5m` or `1h`";
         let Data::String(text) = &node.data else {
             self.mismatch(node, what, "a duration", Some(HINT.to_owned()));
@@ -167,7 +180,7 @@ impl Findings<'_> {
         }
     }
     /// A duration above zero.
-    pub(super) fn positive(&mut self, node: &Yaml, what: &str) -> Option<Duration> {
+    pub fn positive(&mut self, node: &Yaml, what: &str) -> Option<Duration> {
         let duration = self.duration(node, what)?;
         if duration > Duration::ZERO {
             return Some(duration);
@@ -177,7 +190,7 @@ impl Findings<'_> {
         None
     }
     /// One of a few words.
-    pub(super) fn choice<T: Copy>(
+    pub fn choice<T: Copy>(
         &mut self,
         node: &Yaml,
         what: &str,
@@ -193,14 +206,14 @@ impl Findings<'_> {
             return Some(*value);
         }
         let message = format!("`{text}` is nothing that {what} can be");
-        match suggest::hint(text, names.iter().copied(), "words") {
+        match suggest::hint(text, names.iter().copied(), "one of") {
             Some(hint) => self.error_hint(node.mark, message, hint),
             None => self.error(node.mark, message),
         }
         None
     }
     /// A list.
-    pub(super) fn list<'y>(&mut self, node: &'y Yaml, what: &str) -> Option<&'y [Yaml]> {
+    pub fn list<'y>(&mut self, node: &'y Yaml, what: &str) -> Option<&'y [Yaml]> {
         let Data::Sequence(items) = &node.data else {
             let hint = match &node.data {
                 Data::String(text) => Some(format!("write `[{text}]`")),
@@ -212,7 +225,7 @@ impl Findings<'_> {
         self.few(node, what, items.len()).then_some(items)
     }
     /// The entries of a mapping.
-    pub(super) fn entries<'y>(&mut self, node: &'y Yaml, what: &str) -> Option<&'y [(Key, Yaml)]> {
+    pub fn entries<'y>(&mut self, node: &'y Yaml, what: &str) -> Option<&'y [(Key, Yaml)]> {
         let Data::Mapping(entries) = &node.data else {
             let hint = match &node.data {
                 Data::Null => Some("write `{}`, or leave it out".to_owned()),

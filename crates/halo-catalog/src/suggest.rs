@@ -3,13 +3,13 @@
 /// Names longer than this are not compared.
 const MAX_LEN: usize = 64;
 /// Most names that a hint lists.
-const MAX_LISTED: usize = 12;
+const MAX_LISTED: usize = 16;
 
 /// A hint for a name that is not one of `known`: the nearest, else the list; nothing where none is known.
-pub(super) fn hint<'a>(
+pub(crate) fn hint<'a>(
     text: &str,
     known: impl Iterator<Item = &'a str> + Clone,
-    plural: &str,
+    heading: &str,
 ) -> Option<String> {
     if let Some(near) = nearest(text, known.clone()) {
         return Some(format!("did you mean `{near}`?"));
@@ -25,11 +25,11 @@ pub(super) fn hint<'a>(
     if known.count() > MAX_LISTED {
         listed.push("…".to_owned());
     }
-    Some(format!("known {plural}: {}", listed.join(", ")))
+    Some(format!("{heading}: {}", listed.join(", ")))
 }
 
 /// The nearest name, if it is near: at most a third of the letters differ.
-fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let chars: Vec<char> = text.chars().take(MAX_LEN + 1).collect();
     if chars.is_empty() || chars.len() > MAX_LEN {
         return None;
