@@ -88,8 +88,16 @@ fn apply(text: &mut String, edit: &Edit) {
     }
 }
 
+/// `PROPTEST_CASES` for longer runs.
+fn config() -> ProptestConfig {
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => ProptestConfig::default(),
+        None => ProptestConfig::with_cases(1500),
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(config())]
     #[test]
     fn no_text_makes_decoding_panic(
         which in any::<prop::sample::Index>(),
