@@ -1,2 +1,79 @@
-//! The project's tasks.
-fn main() {}
+//! The project's tasks: `cargo xtask test` is what a newcomer and CI run.
+
+mod tidy;
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// One step of `test`: its name, the program and its arguments, and environment it needs.
+struct Step {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    environment: &'static [(&'static str, &'static str)],
+}
+
+const STEPS: [Step; 4] = [
+    Step { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] },
+    Step {
+        name: "lint",
+        arguments: &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        environment: &[],
+    },
+    // Unit, integration and doc tests. The fuzz targets' corpora and the conformance vectors are among them.
+    Step { name: "tests", arguments: &["test", "--workspace", "--locked"], environment: &[] },
+    Step {
+        name: "documentation",
+        arguments: &["doc", "--workspace", "--no-deps", "--locked"],
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["test"] => test(),
+        ["tidy"] => report("tidy", tidy::check()),
+        _ => {
+            eprintln!("usage: cargo xtask test | tidy");
+            eprintln!("  test  format check, lints as errors, layout rules, all tests, documentation");
+            eprintln!("  tidy  layout rules only");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn test() -> ExitCode {
+    if report("tidy", tidy::check()) != ExitCode::SUCCESS {
+        return ExitCode::FAILURE;
+    }
+    for step in &STEPS {
+        let start = Instant::now();
+        println!("── {}: cargo {}", step.name, step.arguments.join(" "));
+        let status = Command::new(env!("CARGO")).args(step.arguments).envs(step.environment.iter().copied()).status();
+        match status {
+            Ok(status) if status.success() => println!("── {} passed in {} s", step.name, start.elapsed().as_secs()),
+            Ok(_) => {
+                eprintln!("── {} failed; run `cargo {}` alone to see it again", step.name, step.arguments.join(" "));
+                return ExitCode::FAILURE;
+            }
+            Err(error) => {
+                eprintln!("── {} can't start: {error}", step.name);
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    println!("── all steps passed");
+    ExitCode::SUCCESS
+}
+
+fn report(name: &str, findings: Vec<String>) -> ExitCode {
+    if findings.is_empty() {
+        println!("── {name} passed");
+        return ExitCode::SUCCESS;
+    }
+    for finding in &findings {
+        eprintln!("{finding}");
+    }
+    eprintln!("── {name} failed: {} findings", findings.len());
+    ExitCode::FAILURE
+}

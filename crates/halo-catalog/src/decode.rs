@@ -241,11 +241,11 @@ impl<'t> Decoder<'t> {
                     .unwrap_or(default)
             }
         };
-        limits.components = limit("components", limits.components, 65_535);
-        limits.prerequisites = limit("prerequisites", limits.prerequisites, 1 << 20);
-        limits.response_bytes = limit("response_bytes", limits.response_bytes, 64 << 20);
+        limits.components = limit("components", limits.components, 1 << 24);
+        limits.prerequisites = limit("prerequisites", limits.prerequisites, 1 << 27);
+        limits.response_bytes = limit("response_bytes", limits.response_bytes, u64::from(u32::MAX));
         limits.payload_bytes = limit("payload_bytes", limits.payload_bytes, 64 << 20);
-        limits.depth = u32::try_from(limit("depth", limits.depth as usize, 128)).ok()?;
+        limits.depth = u32::try_from(limit("depth", limits.depth as usize, 512)).ok()?;
         ok.then_some(limits)
     }
 

@@ -7,10 +7,11 @@ use crate::{
     gate::NotReady,
     phase::{ComponentRef, Phase},
     reason::{Refusal, RefusalCode},
-    state::{SlotIx, SourceRule},
+    state::{SlotIx, SourceRule, Unsettled},
     support,
 };
 use halo_canon::{Document, Instant};
+use halo_catalog::Temporal;
 use std::{cmp::Reverse, sync::Arc};
 
 /// Deepest nesting of a state record's text.
@@ -277,10 +278,16 @@ impl Engine {
                 .slots
                 .iter()
                 .take(usize::from(instance.type_.footprint));
+            let rolling = matches!(instance.type_.temporal, Temporal::Rolling { .. });
+            let generation = instance.component.generation;
+            // Its own write does not hold an instance back, nor does an earlier window's the next one.
+            let own = |writer: &Unsettled| {
+                writer.writer == at && (rolling || writer.generation == generation)
+            };
             let unsettled = |slot: &SlotIx| {
                 self.state
                     .get(*slot)
-                    .is_some_and(|slot| slot.unsettled.iter().any(|writer| writer.writer != at))
+                    .is_some_and(|slot| slot.unsettled.iter().any(|writer| !own(writer)))
             };
             if footprint.into_iter().any(unsettled) {
                 return Err(NotReady::Unsettled);

@@ -1,0 +1,1 @@
+fn main() { if let Some(p)=halo_bench::core(|w,_,_| eprintln!("{w}")) { for f in &p.figures { println!("{:32} {:10.4} {:6} goal {:?}  n={}", f.name, f.median, f.unit, f.at_most, f.samples.len()); } println!("units: bytes {:.2} scope {:.2}", p.admission_bytes_units, p.admission_scope_units);} else {println!("none")} }
