@@ -1,8 +1,10 @@
 //! Where a document's values live.
 
 use std::fmt;
+use std::ops::Range;
 
-use crate::{JsonError, Value, order, parse};
+use crate::parse::{Limits, parse};
+use crate::{JsonError, Value, order};
 
 /// One JSON value and everything under it, immutable, in one arena.
 ///
@@ -60,6 +62,16 @@ impl Cell {
             prefix: order::prefix(text, offset, len),
         }
     }
+
+    /// Where a container's children stand, keys included; nothing for a scalar.
+    #[inline]
+    pub(crate) fn children(self) -> Option<Range<u32>> {
+        match self {
+            Self::Array { start, len } => Some(start..start + len),
+            Self::Object { start, len } => Some(start..start + 2 * len),
+            _ => None,
+        }
+    }
 }
 
 // Parsing is bound by memory traffic: a wider cell would be felt.
@@ -68,7 +80,24 @@ const _: () = assert!(size_of::<Cell>() == 16);
 impl Document {
     /// Parses exactly one RFC 8259 value, as P1 demands. `max_depth` counts objects and arrays; the outermost is 1.
     pub fn parse(text: &[u8], max_depth: u32) -> Result<Self, JsonError> {
-        parse::parse(text, max_depth)
+        let limits = Limits {
+            max_depth,
+            large_integers: false,
+        };
+        parse(text, limits)
+    }
+
+    /// Parses what [`Value::write_canonical`] wrote, such as a journal's own records. Never for text from elsewhere.
+    ///
+    /// [`Document::parse`] refuses some canonical texts: it takes `1e20`, which RFC 8785 writes as
+    /// `100000000000000000000`, an integer that P1 refuses. Here such an integer is the double it was written from, and
+    /// depth has no limit.
+    pub fn parse_canonical(text: &[u8]) -> Result<Self, JsonError> {
+        let limits = Limits {
+            max_depth: u32::MAX,
+            large_integers: true,
+        };
+        parse(text, limits)
     }
 
     /// The outermost value.
@@ -99,12 +128,10 @@ impl Document {
 
     /// The cells of a container's children, keys included; none for a scalar.
     pub(crate) fn children(&self, cell: Cell) -> &[Cell] {
-        let (start, count) = match cell {
-            Cell::Array { start, len } => (start as usize, len as usize),
-            Cell::Object { start, len } => (start as usize, 2 * len as usize),
-            _ => return &[],
-        };
-        &self.cells[start..start + count]
+        match cell.children() {
+            Some(range) => &self.cells[range.start as usize..range.end as usize],
+            None => &[],
+        }
     }
 
     /// The text of a string cell. Every such slice was cut at ASCII quotes or appended whole.

@@ -2,7 +2,6 @@
 
 use crate::arena::Cell;
 use crate::assemble::Assembler;
-use crate::value::children;
 use crate::write::needs_no_escape;
 use crate::{Document, Fault, Value, number};
 
@@ -44,7 +43,7 @@ impl Builder {
 
     /// Adds a number by its JSON literal, with the limits of P1.
     pub fn literal(&mut self, literal: &str) -> Result<(), Fault> {
-        let value = match number::read(literal, 0) {
+        let value = match number::read(literal, 0, false) {
             Ok(read) if read.end == literal.len() => {
                 read.value.ok_or_else(|| number::refusal(literal))
             }
@@ -74,7 +73,7 @@ impl Builder {
         let mut next = Some(value.cell());
         while let Some(cell) = next {
             self.cell(document, cell);
-            if let Some(children) = children(cell) {
+            if let Some(children) = cell.children() {
                 open.push((children, matches!(cell, Cell::Object { .. })));
             }
             next = loop {

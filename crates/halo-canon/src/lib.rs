@@ -9,6 +9,7 @@ mod assemble;
 mod builder;
 mod digest;
 mod error;
+mod extract;
 mod number;
 mod order;
 mod parse;

@@ -22,9 +22,9 @@ pub(crate) struct Wrong {
     pub(crate) expected: &'static str,
 }
 
-/// Reads the number literal that begins at `start`.
+/// Reads the number literal that begins at `start`. `large_integers`: also what P1 refuses as beyond 2^53 − 1.
 #[inline]
-pub(crate) fn read(text: &str, start: usize) -> Result<Read, Wrong> {
+pub(crate) fn read(text: &str, start: usize, large_integers: bool) -> Result<Read, Wrong> {
     let bytes = text.as_bytes();
     let negative = bytes.get(start) == Some(&b'-');
     let first = start + usize::from(negative);
@@ -52,11 +52,15 @@ pub(crate) fn read(text: &str, start: usize) -> Result<Read, Wrong> {
     if leading_zero {
         return Err(wrong(first + 1, "no digit after a leading `0`"));
     }
-    read_long(text, start, first, end)
+    let literal = read_long(text, start, first, end)?;
+    Ok(Read {
+        end: literal.end,
+        value: literal.value(large_integers).map(without_negative_zero),
+    })
 }
 
-/// [`read`] for what is more than a short integer; the integer digits stand in `first..end`.
-fn read_long(text: &str, start: usize, first: usize, end: usize) -> Result<Read, Wrong> {
+/// Takes apart what is more than a short integer; the integer digits stand in `first..end`.
+fn read_long(text: &str, start: usize, first: usize, end: usize) -> Result<Literal<'_>, Wrong> {
     let bytes = text.as_bytes();
     let mut literal = Literal {
         text,
@@ -86,10 +90,7 @@ fn read_long(text: &str, start: usize, first: usize, end: usize) -> Result<Read,
         }
         literal.exponent = Some((negative, &bytes[begin..literal.end]));
     }
-    Ok(Read {
-        end: literal.end,
-        value: literal.value().map(without_negative_zero),
-    })
+    Ok(literal)
 }
 
 fn wrong(at: usize, expected: &'static str) -> Wrong {
@@ -119,9 +120,9 @@ struct Literal<'a> {
 
 impl Literal<'_> {
     /// Its double, or nothing if P1 refuses it.
-    fn value(&self) -> Option<f64> {
+    fn value(&self, large_integers: bool) -> Option<f64> {
         if self.exponent.is_none() {
-            if self.exceeds_max_integer() {
+            if !large_integers && self.exceeds_max_integer() {
                 return None;
             }
             if let Some(value) = self.short_decimal() {

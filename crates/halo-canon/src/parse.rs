@@ -5,8 +5,16 @@ use crate::assemble::{Assembler, RepeatedKey};
 use crate::text::{BadEscape, escape, run_end, token};
 use crate::{Document, Fault, JsonError, number};
 
+/// What a text may hold.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) max_depth: u32,
+    /// Integers beyond 2^53 − 1 without exponent.
+    pub(crate) large_integers: bool,
+}
+
 /// Parses exactly one RFC 8259 value (P1).
-pub(crate) fn parse(text: &[u8], max_depth: u32) -> Result<Document, JsonError> {
+pub(crate) fn parse(text: &[u8], limits: Limits) -> Result<Document, JsonError> {
     // Offsets into the arena's text have 32 bits.
     if u32::try_from(text.len()).is_err() {
         return Err(error_at(text, Fault::TooLong, 0));
@@ -17,7 +25,7 @@ pub(crate) fn parse(text: &[u8], max_depth: u32) -> Result<Document, JsonError> 
     };
     let mut parser = Parser {
         source,
-        max_depth,
+        limits,
         assembler: Assembler::for_text(source),
         unescaped: Vec::new(),
         failure: None,
@@ -53,7 +61,7 @@ fn error_at(text: &[u8], fault: Fault, offset: usize) -> JsonError {
 
 struct Parser<'a> {
     source: &'a str,
-    max_depth: u32,
+    limits: Limits,
     assembler: Assembler,
     /// For each string that had escapes: where it stands in the assembler's text, and where in the source.
     unescaped: Vec<(u32, u32)>,
@@ -131,8 +139,8 @@ impl Parser<'_> {
 
     #[inline]
     fn open(&mut self, at: usize, object: bool) -> Result<(), Stopped> {
-        if self.assembler.depth() >= self.max_depth as usize {
-            let limit = self.max_depth;
+        if self.assembler.depth() >= self.limits.max_depth as usize {
+            let limit = self.limits.max_depth;
             return Err(self.stop(at, Fault::TooDeep { limit }));
         }
         self.assembler.open(object);
@@ -148,7 +156,7 @@ impl Parser<'_> {
     }
 
     /// Reads a key and its colon; the offset behind them.
-    #[inline]
+    #[inline(always)]
     fn key(&mut self, at: usize, what: &str) -> Result<usize, Stopped> {
         let bytes = self.source.as_bytes();
         if bytes.get(at) != Some(&b'"') {
@@ -211,7 +219,7 @@ impl Parser<'_> {
 
     #[inline]
     fn number(&mut self, at: usize) -> Result<usize, Stopped> {
-        match number::read(self.source, at) {
+        match number::read(self.source, at, self.limits.large_integers) {
             Ok(number::Read {
                 end,
                 value: Some(value),

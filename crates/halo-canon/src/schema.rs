@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jsonschema::{PatternOptions, ValidationError, Validator};
 
 use crate::Value;
-use representation::{Canon, SchemaNode};
+use representation::{Canon, SchemaNode, Stack};
 
 /// A compiled schema. Patterns run in linear time; no reference leaves the schema itself.
 #[derive(Clone)]
@@ -68,23 +68,39 @@ impl Schema {
     }
 
     /// Whether `value` satisfies it. Allocates nothing for the usual keywords.
+    ///
+    /// A value is refused when it is nested deeper than 512 levels, or so deep that judging it would need more stack
+    /// than is safe.
     pub fn is_valid(&self, value: Value<'_>) -> bool {
-        !is_too_deep(value) && self.validator.is_valid(SchemaNode::Value(value))
+        let stack = Stack::from_here();
+        !is_too_deep(value)
+            && self.validator.is_valid(SchemaNode::Value(value, &stack))
+            && !stack.is_exhausted()
     }
 
-    /// The first violation, for messages.
+    /// The first violation, for messages; nothing exactly when [`Schema::is_valid`].
     pub fn explain(&self, value: Value<'_>) -> Option<Violation> {
-        if is_too_deep(value) {
-            return Some(Violation {
-                pointer: String::new(),
-                message: format!("nested deeper than {MAX_VALUE_DEPTH} levels"),
-            });
+        // Asked first, because explaining needs more stack than judging.
+        if self.is_valid(value) {
+            return None;
         }
-        let error = self.validator.validate(SchemaNode::Value(value)).err()?;
-        Some(Violation {
-            pointer: error.instance_path().to_string(),
-            message: message(&error),
-        })
+        let whole = |message: String| Violation {
+            pointer: String::new(),
+            message,
+        };
+        if is_too_deep(value) {
+            return Some(whole(format!(
+                "nested deeper than {MAX_VALUE_DEPTH} levels"
+            )));
+        }
+        let stack = Stack::from_here();
+        match self.validator.validate(SchemaNode::Value(value, &stack)) {
+            Err(error) if !stack.is_exhausted() => Some(Violation {
+                pointer: error.instance_path().to_string(),
+                message: message(&error),
+            }),
+            _ => Some(whole("nested too deep for this schema".to_owned())),
+        }
     }
 }
 

@@ -341,3 +341,185 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let year = era * 400 + year_of_era + i64::from(month <= 2);
     (year, month, day)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        Instant::parse(text).unwrap().to_string()
+    }
+
+    #[test]
+    fn instants_are_rfc_3339() {
+        let cases = [
+            ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z"),
+            ("2026-01-01t12:30:05.120z", "2026-01-01T12:30:05.12Z"),
+            (
+                "2026-01-01T00:00:00.000000001+01:00",
+                "2025-12-31T23:00:00.000000001Z",
+            ),
+            ("2024-02-29T23:59:59-23:59", "2024-03-01T23:58:59Z"),
+            ("2000-02-29T00:00:00-00:00", "2000-02-29T00:00:00Z"),
+            ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00Z"),
+            (
+                "9999-12-31T23:59:59.999999999Z",
+                "9999-12-31T23:59:59.999999999Z",
+            ),
+            ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59Z"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(shown(text), expected);
+        }
+        assert_eq!(Instant::parse("0000-01-01T00:00:00Z"), Ok(Instant::MIN));
+        assert_eq!(
+            Instant::parse("9999-12-31T23:59:59.999999999Z"),
+            Ok(Instant::MAX)
+        );
+    }
+
+    #[test]
+    fn instants_are_nothing_beyond_rfc_3339() {
+        let bad = [
+            "",
+            "2026-01-01",
+            "2026-01-01T00:00:00",
+            "2026-01-01T00:00Z",
+            "2026-01-01 00:00:00Z",
+            "20260101T000000Z",
+            "2026-01-01T00:00:00+0100",
+            "2026-01-01T00:00:00+01",
+            "2026-01-01T00:00:00+01:00[Europe/Berlin]",
+            "2026-01-01T00:00:00Z[UTC]",
+            "+002026-01-01T00:00:00Z",
+            "-002026-01-01T00:00:00Z",
+            "2026-01-01T00:00:00,5Z",
+            "2026-01-01T00:00:00.Z",
+            " 2026-01-01T00:00:00Z",
+            "2026-01-01T00:00:00Z ",
+            "2026-1-1T00:00:00Z",
+            "2026-W01-1T00:00:00Z",
+            "2026-001T00:00:00Z",
+            "2026-01-01T00:00:00+01:00:00",
+            "2026-01-01T00:00:00.1é",
+            "2026-01-01T00:00:00\u{ff3a}",
+            "2026-13-01T00:00:00Z",
+            "2026-00-01T00:00:00Z",
+            "2026-02-29T00:00:00Z",
+            "1900-02-29T00:00:00Z",
+            "2026-04-31T00:00:00Z",
+            "2026-01-00T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:60:00Z",
+            "2026-01-01T00:00:61Z",
+            "2026-01-01T00:00:00+24:00",
+            "2026-01-01T00:00:00+00:60",
+            "0000-01-01T00:00:00+00:01",
+            "9999-12-31T23:59:59-00:01",
+            "2026-01-01T00:00:00.1234567890Z",
+        ];
+        for text in bad {
+            assert!(Instant::parse(text).is_err(), "{text}");
+        }
+        let message = |text| Instant::parse(text).unwrap_err().to_string();
+        assert!(message("2026-01-01T00:00:00.1234567890Z").contains("more than 9 fraction digits"));
+        assert!(message("2026-02-29T00:00:00Z").contains("no day of that month"));
+        assert!(message("0000-01-01T00:00:00+00:01").contains("years 0000 to 9999"));
+    }
+
+    #[test]
+    fn durations_are_whole_numbers_with_a_unit() {
+        let nanos = |text: &str| Duration::parse(text).map(Duration::nanos);
+        assert_eq!(nanos("250ms"), Ok(250_000_000));
+        assert_eq!(nanos("2s"), Ok(2_000_000_000));
+        assert_eq!(nanos("5m"), Ok(300_000_000_000));
+        assert_eq!(nanos("1h"), Ok(3_600_000_000_000));
+        assert_eq!(nanos("0s"), Ok(0));
+        assert!(nanos("876600h").is_ok());
+        let bad = [
+            "",
+            "5",
+            "s",
+            "-1s",
+            "+1s",
+            "1.5s",
+            "1 s",
+            " 1s",
+            "1s ",
+            "1S",
+            "1d",
+            "1us",
+            "1ns",
+            "1h30m",
+            "1e3s",
+            "876601h",
+            "99999999999999999999999999999999999999999999h",
+            "170141183460469231731687303715884105727h",
+            "\u{661}s",
+        ];
+        for text in bad {
+            assert!(Duration::parse(text).is_err(), "{text}");
+        }
+        let message = Duration::parse("1 day").unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "`1 day` is no duration: a whole number and `ms`, `s`, `m` or `h`, such as `250ms`"
+        );
+    }
+
+    #[test]
+    fn durations_are_shown_in_their_largest_whole_unit() {
+        let cases = [
+            (0, "0s"),
+            (1, "1ns"),
+            (1_000_000, "1ms"),
+            (1_500_000, "1500000ns"),
+            (60_000_000_000, "1m"),
+            (90_000_000_000, "90s"),
+            (7_200_000_000_000, "2h"),
+            (-2_000_000_000, "-2s"),
+        ];
+        for (nanos, text) in cases {
+            assert_eq!(Duration::from_nanos(nanos).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn times_are_texts_in_serde() {
+        let instant: Instant = serde_json::from_str("\"2026-01-01T01:00:00+01:00\"").unwrap();
+        assert_eq!(
+            serde_json::to_string(&instant).unwrap(),
+            "\"2026-01-01T00:00:00Z\""
+        );
+        let span: Duration = serde_json::from_str("\"120s\"").unwrap();
+        assert_eq!(serde_json::to_string(&span).unwrap(), "\"2m\"");
+        assert!(serde_json::from_str::<Duration>("\"2\"").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn instants_agree_with_jiff(seconds in -62_167_219_200_i64..253_402_207_200, nanos in 0..1_000_000_000_i128, offset in -1439..1440) {
+            let instant = Instant::from_nanos(i128::from(seconds) * SECOND + nanos);
+            let text = instant.to_string();
+            prop_assert_eq!(Instant::parse(&text), Ok(instant));
+            let theirs: jiff::Timestamp = text.parse().unwrap();
+            prop_assert_eq!(theirs.as_nanosecond(), instant.nanos());
+            prop_assert_eq!(theirs.to_string(), text);
+            let offset = jiff::tz::Offset::from_seconds(offset * 60).unwrap();
+            let shifted = theirs.display_with_offset(offset).to_string();
+            // Beyond year 0 jiff writes signs.
+            if !shifted.starts_with('-') {
+                prop_assert_eq!(Instant::parse(&shifted), Ok(instant));
+            }
+        }
+
+        #[test]
+        fn any_text_is_read_without_harm(text in "[0-9TtZz:.+ -]{0,32}|.{0,30}") {
+            let _ = (Instant::parse(&text), Duration::parse(&text));
+        }
+    }
+}

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::arena::Cell;
+use crate::extract::extract;
 use crate::order::{canonical_order, prefix};
-use crate::{Builder, Document, Node, write};
+use crate::{Document, Node, write};
 
 /// A value in a [`Document`].
 #[derive(Clone, Copy)]
@@ -133,12 +134,13 @@ impl<'a> Value<'a> {
         let mut deepest = 0;
         let mut left = vec![(self.cell(), 1)];
         while let Some((cell, depth)) = left.pop() {
-            let Some(children) = children(cell) else {
+            if cell.children().is_none() {
                 continue;
-            };
+            }
             deepest = deepest.max(depth);
-            let below = children.map(|index| (self.document.cell(index), depth + 1));
-            left.extend(below.filter(|(cell, _)| children_count(*cell).is_some()));
+            let containers = self.document.children(cell).iter();
+            let containers = containers.filter(|cell| cell.children().is_some());
+            left.extend(containers.map(|cell| (*cell, depth + 1)));
         }
         deepest
     }
@@ -159,10 +161,7 @@ impl<'a> Value<'a> {
 
     /// A document of its own with the same canonical value.
     pub fn to_document(self) -> Document {
-        let mut builder = Builder::new();
-        builder.value(self);
-        // A part of a document is one complete value and no longer than the whole.
-        builder.finish().unwrap_or_else(|_| self.document.clone())
+        extract(self.document, self.cell())
     }
 
     /// The value for libraries that speak serde_json.
@@ -197,24 +196,6 @@ pub(crate) fn serde_number(value: f64) -> serde_json::Number {
     }
 }
 
-/// The cells below a container, keys included.
-pub(crate) fn children(cell: Cell) -> Option<std::ops::Range<u32>> {
-    match cell {
-        Cell::Array { start, .. } | Cell::Object { start, .. } => {
-            Some(start..start + children_count(cell)?)
-        }
-        _ => None,
-    }
-}
-
-fn children_count(cell: Cell) -> Option<u32> {
-    match cell {
-        Cell::Array { len, .. } => Some(len),
-        Cell::Object { len, .. } => Some(2 * len),
-        _ => None,
-    }
-}
-
 /// Equality of canonical values, also across documents.
 impl PartialEq for Value<'_> {
     fn eq(&self, other: &Self) -> bool {
@@ -225,7 +206,7 @@ impl PartialEq for Value<'_> {
             if !same_but_children(left, a, right, b) {
                 return false;
             }
-            if let (Some(a), Some(b)) = (children(a), children(b)) {
+            if let (Some(a), Some(b)) = (a.children(), b.children()) {
                 rest.extend(a.zip(b));
             }
             pair = rest.pop().map(|(a, b)| (left.cell(a), right.cell(b)));

@@ -1,6 +1,7 @@
 //! How the `jsonschema` crate reads our values.
 
 use std::borrow::Cow;
+use std::cell::Cell as Flag;
 use std::collections::HashSet;
 
 use jsonschema::JsonType;
@@ -17,7 +18,7 @@ pub(super) struct Canon;
 /// A value, or a member's name on its own: `propertyNames` applies a schema to names.
 #[derive(Clone, Copy)]
 pub(super) enum SchemaNode<'a> {
-    Value(Value<'a>),
+    Value(Value<'a>, &'a Stack),
     Name(&'a str),
 }
 
@@ -42,29 +43,39 @@ impl Json for Canon {
 impl<'a> SchemaNode<'a> {
     fn kind(self) -> Kind<'a> {
         match self {
-            SchemaNode::Value(value) => value.kind(),
+            SchemaNode::Value(value, _) => value.kind(),
             SchemaNode::Name(name) => Kind::String(name),
         }
     }
 }
 
 impl<'a> Node<'a, Canon> for SchemaNode<'a> {
-    type Object = crate::Object<'a>;
-    type Array = crate::Array<'a>;
+    type Object = Members<'a>;
+    type Array = Elements<'a>;
     type Number = Double;
 
-    fn as_object(&self) -> Option<crate::Object<'a>> {
-        match self {
-            SchemaNode::Value(value) => value.as_object(),
-            SchemaNode::Name(_) => None,
-        }
+    fn as_object(&self) -> Option<Members<'a>> {
+        let SchemaNode::Value(value, stack) = *self else {
+            return None;
+        };
+        let object = value.as_object()?;
+        stack.has_room().then_some(Members {
+            object,
+            next: 0,
+            stack,
+        })
     }
 
-    fn as_array(&self) -> Option<crate::Array<'a>> {
-        match self {
-            SchemaNode::Value(value) => value.as_array(),
-            SchemaNode::Name(_) => None,
-        }
+    fn as_array(&self) -> Option<Elements<'a>> {
+        let SchemaNode::Value(value, stack) = *self else {
+            return None;
+        };
+        let array = value.as_array()?;
+        stack.has_room().then_some(Elements {
+            array,
+            next: 0,
+            stack,
+        })
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
@@ -76,24 +87,24 @@ impl<'a> Node<'a, Canon> for SchemaNode<'a> {
 
     fn as_number(&self) -> Option<Double> {
         match self {
-            SchemaNode::Value(value) => value.as_f64().map(Double),
+            SchemaNode::Value(value, _) => value.as_f64().map(Double),
             SchemaNode::Name(_) => None,
         }
     }
 
     fn as_boolean(&self) -> Option<bool> {
         match self {
-            SchemaNode::Value(value) => value.as_bool(),
+            SchemaNode::Value(value, _) => value.as_bool(),
             SchemaNode::Name(_) => None,
         }
     }
 
     fn is_null(&self) -> bool {
-        matches!(self, SchemaNode::Value(value) if value.is_null())
+        matches!(self, SchemaNode::Value(value, _) if value.is_null())
     }
 
     fn json_type(&self) -> JsonType {
-        let SchemaNode::Value(value) = self else {
+        let SchemaNode::Value(value, _) = self else {
             return JsonType::String;
         };
         match value.cell() {
@@ -128,14 +139,14 @@ impl<'a> Node<'a, Canon> for SchemaNode<'a> {
 
     fn to_value(&self) -> Cow<'a, Serde> {
         Cow::Owned(match self {
-            SchemaNode::Value(value) => value.to_serde(),
+            SchemaNode::Value(value, _) => value.to_serde(),
             SchemaNode::Name(name) => Serde::from(*name),
         })
     }
 
     fn identity(&self) -> Option<NodeIdentity> {
         Some(match self {
-            SchemaNode::Value(value) => {
+            SchemaNode::Value(value, _) => {
                 let document = std::ptr::from_ref::<Document>(value.document);
                 NodeIdentity::tagged(document as usize, value.node.0)
             }
@@ -205,31 +216,31 @@ impl JsonNumber for Double {
     }
 }
 
-impl<'a> Object<'a, Canon> for crate::Object<'a> {
-    type Node = SchemaNode<'a>;
-    type MemberName = &'a str;
-    type MembersIter = Members<'a>;
-
-    fn len(&self) -> usize {
-        (*self).len()
-    }
-
-    fn get(&self, key: &Box<str>) -> Option<SchemaNode<'a>> {
-        (*self).get(key).map(SchemaNode::Value)
-    }
-
-    fn members(&self) -> Members<'a> {
-        Members {
-            object: *self,
-            next: 0,
-        }
-    }
-}
-
 /// The members of an object, in canonical order.
+#[derive(Clone, Copy)]
 pub(super) struct Members<'a> {
     object: crate::Object<'a>,
     next: u32,
+    stack: &'a Stack,
+}
+
+impl<'a> Object<'a, Canon> for Members<'a> {
+    type Node = SchemaNode<'a>;
+    type MemberName = &'a str;
+    type MembersIter = Self;
+
+    fn len(&self) -> usize {
+        self.object.len()
+    }
+
+    fn get(&self, key: &Box<str>) -> Option<SchemaNode<'a>> {
+        let value = self.object.get(key)?;
+        Some(SchemaNode::Value(value, self.stack))
+    }
+
+    fn members(&self) -> Self {
+        *self
+    }
 }
 
 impl<'a> Iterator for Members<'a> {
@@ -238,32 +249,41 @@ impl<'a> Iterator for Members<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let (name, value) = self.object.member(self.next)?;
         self.next += 1;
-        Some((name, SchemaNode::Value(value)))
+        Some((name, SchemaNode::Value(value, self.stack)))
     }
 }
 
-impl<'a> Array<'a, Canon> for crate::Array<'a> {
+/// The elements of an array.
+#[derive(Clone, Copy)]
+pub(super) struct Elements<'a> {
+    array: crate::Array<'a>,
+    next: usize,
+    stack: &'a Stack,
+}
+
+impl<'a> Array<'a, Canon> for Elements<'a> {
     type Node = SchemaNode<'a>;
-    type ElementsIter = Elements<'a>;
+    type ElementsIter = Self;
 
     fn len(&self) -> usize {
-        (*self).len()
+        self.array.len()
     }
 
-    fn elements(&self) -> Elements<'a> {
-        Elements {
-            array: *self,
-            next: 0,
-        }
+    fn elements(&self) -> Self {
+        *self
     }
 
     fn is_unique(&self) -> bool {
-        let few = 16;
-        if (*self).len() > few {
-            let mut seen = HashSet::with_capacity((*self).len());
-            return self.iter().all(|value| seen.insert(value.to_canonical()));
+        // Few are compared faster than they are written down.
+        const FEW: usize = 16;
+        if self.array.len() > FEW {
+            let mut seen = HashSet::with_capacity(self.array.len());
+            return self
+                .array
+                .iter()
+                .all(|value| seen.insert(value.to_canonical()));
         }
-        let mut rest = self.iter();
+        let mut rest = self.array.iter();
         while let Some(value) = rest.next() {
             if rest.clone().any(|other| other == value) {
                 return false;
@@ -273,18 +293,56 @@ impl<'a> Array<'a, Canon> for crate::Array<'a> {
     }
 }
 
-/// The elements of an array.
-pub(super) struct Elements<'a> {
-    array: crate::Array<'a>,
-    next: usize,
-}
-
 impl<'a> Iterator for Elements<'a> {
     type Item = SchemaNode<'a>;
 
     fn next(&mut self) -> Option<SchemaNode<'a>> {
         let element = self.array.get(self.next)?;
         self.next += 1;
-        Some(SchemaNode::Value(element))
+        Some(SchemaNode::Value(element, self.stack))
     }
+}
+
+/// How much of the thread's stack one validation uses.
+///
+/// The validator recurses once for every reference and every level of the value, so a schema that refers to itself and
+/// a deep value multiply, and an overflow would end the process. Values are what it descends into, and they come from
+/// here: once the stack is used up, objects and arrays show nothing inside, and the verdict counts for nothing.
+pub(super) struct Stack {
+    base: usize,
+    exhausted: Flag<bool>,
+}
+
+impl Stack {
+    /// A quarter of a thread's usual 2 MiB; the rest is for callers, and for the references still to be followed at the
+    /// value where it was used up, which the size of a schema bounds.
+    const BUDGET: usize = 512 * 1024;
+
+    /// Counts from here on.
+    pub(super) fn from_here() -> Self {
+        Self {
+            base: position(),
+            exhausted: Flag::new(false),
+        }
+    }
+
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.exhausted.get()
+    }
+
+    #[inline]
+    fn has_room(&self) -> bool {
+        let room = self.base.abs_diff(position()) < Self::BUDGET;
+        if !room {
+            self.exhausted.set(true);
+        }
+        room
+    }
+}
+
+/// About where the stack ends now.
+#[inline]
+fn position() -> usize {
+    let here = 0_u8;
+    std::ptr::from_ref(std::hint::black_box(&here)) as usize
 }
