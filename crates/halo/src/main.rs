@@ -1,2 +1,74 @@
-//! The command line.
-fn main() {}
+//! The command line: arguments in, an exit code out. Each command has a file of its own.
+
+mod admit;
+mod check;
+mod demo;
+mod digest;
+mod excerpt;
+mod explain;
+mod replay;
+mod source;
+mod terminal;
+mod timeline;
+
+use clap::{Parser, Subcommand};
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+use terminal::{Screen, Verdict};
+
+/// Decides what of an AI agent's output may act, part by part, and how what was stopped may come back.
+#[derive(Debug, Parser)]
+#[command(
+    name = "halo",
+    version,
+    after_help = "Exit codes: 0 fine, 1 the answer is no, 2 usage or unreadable input."
+)]
+struct Cli {
+    /// Print one JSON document and nothing else on standard output.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Watch one recorded agent response go through admission, the gate and recovery.
+    Demo,
+    /// Validate catalogs; print what each type reads, binds and needs, and how it recovers.
+    Check(check::Args),
+    /// Explain one admission decision: nothing leaves.
+    Admit(admit::Args),
+    /// Run scenarios and print what happened, step by step.
+    Replay(replay::Args),
+    /// Print the digest of each component, for approvals and certificates.
+    Digest(digest::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut screen = Screen::new(cli.json);
+    let verdict = run(&cli.command, &mut screen).and_then(|verdict| {
+        screen.flush()?;
+        Ok(verdict)
+    });
+    match verdict {
+        Ok(verdict) => verdict.into(),
+        Err(error) => {
+            screen.complain(&format!("cannot write the output: {error}"));
+            Verdict::Unusable.into()
+        }
+    }
+}
+
+fn run(command: &Command, screen: &mut Screen) -> io::Result<Verdict> {
+    match command {
+        Command::Demo => demo::run(screen),
+        Command::Check(args) => check::run(args, screen),
+        Command::Admit(args) => admit::run(args, screen),
+        Command::Replay(args) => replay::run(args, screen),
+        Command::Digest(args) => digest::run(args, screen),
+    }
+}
