@@ -242,16 +242,61 @@ pub(crate) fn refusal(literal: &str) -> Fault {
     })
 }
 
+/// Whether it is an integer. A conversion is an instruction where rounding may be a call.
+#[inline]
+pub(crate) fn is_integer(value: f64) -> bool {
+    // From 2^52 on, every double is one.
+    value.abs() > MAX_INTEGER || (value as i64) as f64 == value
+}
+
 /// Appends the RFC 8785 text of a finite number; `-0` becomes `0`. JSON has no text for any other: it becomes `null`.
 #[inline]
 pub fn write_number(out: &mut Vec<u8>, value: f64) {
-    if value.abs() <= MAX_INTEGER && value.trunc() == value {
+    if value.abs() <= MAX_INTEGER && is_integer(value) {
         write_integer(out, value as i64);
+    } else if let Some(units) = short_decimal_units(value) {
+        write_units(out, units);
     } else if value.is_finite() {
         out.extend_from_slice(ryu_js::Buffer::new().format_finite(value).as_bytes());
     } else {
         out.extend_from_slice(b"null");
     }
+}
+
+const PLACES: usize = 7;
+const UNIT: i64 = 10_000_000;
+
+/// How many ten-millionths `value` is, if it is the double nearest to such a decimal of at most 15 digits. No two of
+/// those share a double, so that decimal is the shortest that reads as `value`. Most measured numbers are such.
+#[inline]
+fn short_decimal_units(value: f64) -> Option<i64> {
+    let scaled = value * UNIT as f64;
+    let units = (scaled + 0.5_f64.copysign(scaled)) as i64;
+    // ECMAScript writes what is less than 10^-6 with an exponent.
+    let short = (10..1_000_000_000_000_000).contains(&units.unsigned_abs());
+    (short && units as f64 / UNIT as f64 == value).then_some(units)
+}
+
+fn write_units(out: &mut Vec<u8>, units: i64) {
+    if units < 0 {
+        out.push(b'-');
+    }
+    let units = units.unsigned_abs();
+    write_integer(out, (units / UNIT as u64) as i64);
+    let mut fraction = [b'0'; PLACES + 1];
+    fraction[0] = b'.';
+    let mut left = units % UNIT as u64;
+    let mut end = 1;
+    for (place, digit) in fraction.iter_mut().enumerate().skip(1).rev() {
+        let last = (left % 10) as u8;
+        left /= 10;
+        *digit += last;
+        if last != 0 && end == 1 {
+            end = place + 1;
+        }
+    }
+    // An integer has no fraction and does not come here.
+    out.extend_from_slice(&fraction[..end]);
 }
 
 /// ECMAScript writes integers below 10^21 without exponent, so these are their digits.

@@ -4,8 +4,9 @@ use std::fmt;
 
 use crate::arena::Cell;
 use crate::extract::extract;
+use crate::number::is_integer;
 use crate::order::{canonical_order, prefix};
-use crate::{Document, Node, write};
+use crate::{Document, MAX_INTEGER, Node, write};
 
 /// A value in a [`Document`].
 #[derive(Clone, Copy)]
@@ -188,7 +189,7 @@ impl<'a> Value<'a> {
 
 /// A double as serde_json's number: an integer where it is one, for that crate tells `1` from `1.0`.
 pub(crate) fn serde_number(value: f64) -> serde_json::Number {
-    if value.fract() == 0.0 && value.abs() <= crate::MAX_INTEGER {
+    if value.abs() <= MAX_INTEGER && is_integer(value) {
         (value as i64).into()
     } else {
         // Nothing but a finite number is stored.

@@ -22,16 +22,21 @@ pub(crate) fn write_value(document: &Document, cell: &Cell, out: &mut Vec<u8>) {
     loop {
         while let Some(mut cell) = innermost.rest.next() {
             if innermost.object {
-                write_scalar(text, cell, out);
+                write_string_cell(text, cell, out);
                 out.push(b':');
                 cell = innermost.rest.next().unwrap_or(&Cell::Null);
             }
-            if let Some(inner) = begin(document, cell, out) {
-                outer.push(std::mem::replace(&mut innermost, inner));
-            } else {
-                write_scalar(text, cell, out);
-                out.push(b',');
+            match cell {
+                Cell::String { .. } => write_string_cell(text, cell, out),
+                _ => match begin(document, cell, out) {
+                    Some(inner) => {
+                        outer.push(std::mem::replace(&mut innermost, inner));
+                        continue;
+                    }
+                    None => write_scalar(text, cell, out),
+                },
             }
+            out.push(b',');
         }
         end(innermost.object, out);
         match outer.pop() {
@@ -65,22 +70,10 @@ fn end(object: bool, out: &mut Vec<u8>) {
     }
 }
 
-#[inline]
+#[inline(never)]
 fn write_scalar(text: &[u8], cell: &Cell, out: &mut Vec<u8>) {
     match *cell {
-        Cell::String {
-            plain: true,
-            offset,
-            len,
-            ..
-        } => {
-            // The quotes stand around it in the text.
-            copy(text, offset as usize - 1, len as usize + 2, out);
-        }
-        Cell::String { offset, len, .. } => {
-            let begin = offset as usize;
-            write_escaped(&text[begin..begin + len as usize], out);
-        }
+        Cell::String { .. } => write_string_cell(text, cell, out),
         Cell::Number(value) => write_number(out, value),
         Cell::Bool(true) => out.extend_from_slice(b"true"),
         Cell::Bool(false) => out.extend_from_slice(b"false"),
@@ -88,9 +81,26 @@ fn write_scalar(text: &[u8], cell: &Cell, out: &mut Vec<u8>) {
     }
 }
 
+#[inline(always)]
+fn write_string_cell(text: &[u8], cell: &Cell, out: &mut Vec<u8>) {
+    let Cell::String {
+        plain, offset, len, ..
+    } = *cell
+    else {
+        return;
+    };
+    let (offset, len) = (offset as usize, len as usize);
+    if plain {
+        // The quotes stand around it in the text.
+        copy(text, offset - 1, len + 2, out);
+    } else {
+        write_escaped(&text[offset..offset + len], out);
+    }
+}
+
 /// Appends `len` bytes of `text`. Most strings are short, and a copy of known length is a few instructions where a
 /// call to `memcpy` is many.
-#[inline]
+#[inline(always)]
 fn copy(text: &[u8], begin: usize, len: usize, out: &mut Vec<u8>) {
     let rest = &text[begin..];
     match rest.first_chunk::<16>() {

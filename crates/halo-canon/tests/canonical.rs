@@ -266,6 +266,15 @@ proptest! {
     }
 
     #[test]
+    fn p4_numbers_are_written_as_the_shortest_decimal(value in double(), digits in 1_i64..100_000_000_000_000_000, places in 0..24) {
+        let decimal: f64 = format!("{digits}e-{places}").parse().unwrap();
+        for value in [value, decimal, -decimal, decimal.next_up(), decimal.next_down(), (digits % 100_000) as f64 / 1e7] {
+            let mut buffer = ryu_js::Buffer::new();
+            prop_assert_eq!(number(value), buffer.format_finite(value));
+        }
+    }
+
+    #[test]
     fn p4_every_part_is_a_document(value in value(), choices in prop::collection::vec(any::<u8>(), 200)) {
         let mut source = String::new();
         spell(&value, &mut choices.into_iter().cycle(), &mut source);

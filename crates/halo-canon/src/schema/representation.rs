@@ -9,6 +9,7 @@ use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
 use serde_json::Value as Serde;
 
 use crate::arena::{Cell, Document};
+use crate::number::is_integer;
 use crate::value::serde_number;
 use crate::{Kind, MAX_INTEGER, Value, write_number};
 
@@ -207,7 +208,7 @@ impl JsonNumber for Double {
     }
 
     fn is_integer(&self) -> bool {
-        self.0.trunc() == self.0
+        is_integer(self.0)
     }
 
     fn is_written_as_integer(&self) -> bool {
