@@ -6,6 +6,7 @@ mod demo;
 mod digest;
 mod excerpt;
 mod explain;
+mod facts;
 mod replay;
 mod source;
 mod terminal;

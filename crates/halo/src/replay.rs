@@ -5,6 +5,7 @@ mod progress;
 
 use crate::{
     check::counted,
+    facts,
     source::{self, Fault, Inputs},
     terminal::{Paint, Screen, Verdict, plain},
     timeline,
@@ -56,20 +57,23 @@ pub(crate) fn run(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
     }
     for path in &files {
         let done = load(path, &mut inputs).map(|(scenario, catalog)| {
-            let run = halo_scenario::run(&scenario, catalog);
-            (scenario, run)
+            let run = halo_scenario::run(&scenario, catalog.clone());
+            (scenario, catalog, run)
         });
         progress.clear();
         match done {
             Err(fault) => unusable(screen, &fault, one_line, &mut tally)?,
-            Ok((scenario, run)) => {
+            Ok((scenario, catalog, run)) => {
                 match run.result.ok {
                     true => tally.held += 1,
                     false => tally.failed.push(plain(&path.display().to_string())),
                 }
                 match screen.json() {
                     true => screen.document(&run.result, one_line)?,
-                    false => print(screen, path, &scenario, &run)?,
+                    false => {
+                        head(screen, path, &scenario)?;
+                        print(screen, &scenario, &catalog, &run)?;
+                    }
                 }
             }
         }
@@ -139,22 +143,29 @@ fn load(path: &Path, inputs: &mut Inputs) -> Result<(Scenario, Arc<Catalog>), Fa
     Ok((scenario, catalog))
 }
 
-fn print(screen: &mut Screen, path: &Path, scenario: &Scenario, run: &Run) -> io::Result<()> {
+fn head(screen: &mut Screen, path: &Path, scenario: &Scenario) -> io::Result<()> {
     let file = plain(&path.display().to_string());
     let title = match scenario.name.is_empty() {
         true => file.clone(),
         false => plain(&scenario.name),
     };
     let title = screen.paint(Paint::Bold, &title);
-    let about = screen.paint(Paint::Dim, &format!("{file}, starts {}", scenario.start));
-    writeln!(screen, "{title}  {about}")?;
+    let about = format!("{file}, starts {}", scenario.start);
+    let about = screen.paint(Paint::Dim, &about);
+    writeln!(screen, "{title}  {about}")
+}
+
+fn print(screen: &mut Screen, scenario: &Scenario, catalog: &Catalog, run: &Run) -> io::Result<()> {
     for entry in &run.timeline {
-        timeline::head(screen, entry, scenario.start)?;
-        timeline::lines(screen, &entry.lines)?;
         let step = entry
             .step
             .checked_sub(1)
             .and_then(|index| scenario.steps.get(index));
+        timeline::head(screen, entry, scenario.start)?;
+        if let Some(at) = step {
+            facts::show(screen, &at.step)?;
+        }
+        timeline::lines(screen, entry, &run.result, catalog)?;
         if entry.lines.is_empty() {
             let nothing = match step.map(|at| &at.step) {
                 Some(Step::Expect(_)) => screen.paint(Paint::Green, "✓ as expected"),
@@ -166,10 +177,10 @@ fn print(screen: &mut Screen, path: &Path, scenario: &Scenario, run: &Run) -> io
     timeline::ending(screen, &run.result)?;
     let verdict = match run.result.failures.len() {
         0 => screen.paint(Paint::Green, "✓ holds"),
-        count => screen.paint(
-            Paint::Red,
-            &format!("✗ {} wrong", counted(count, "expectation")),
-        ),
+        count => {
+            let wrong = format!("✗ {} wrong", counted(count, "expectation"));
+            screen.paint(Paint::Red, &wrong)
+        }
     };
     writeln!(screen, "     {verdict}\n")
 }

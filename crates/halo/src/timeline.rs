@@ -1,8 +1,12 @@
 //! A run's timeline, printed for people: what came in, what was decided and why, what left, how it may come back.
 
-use crate::terminal::{Paint, Screen, plain};
+use crate::{
+    facts,
+    terminal::{Paint, Screen, plain},
+};
 use halo_canon::Instant;
-use halo_scenario::{ComponentEntry, Entry, Line, ScenarioResult, Tone};
+use halo_catalog::Catalog;
+use halo_scenario::{ComponentEntry, Entry, ScenarioResult, Tone};
 use std::io::{self, Write};
 
 /// The sign of a line, and how it stands out.
@@ -28,12 +32,21 @@ pub(crate) fn head(screen: &mut Screen, entry: &Entry, start: Instant) -> io::Re
     writeln!(screen, "{number} {title}  {when}")
 }
 
-/// Prints what came of a step.
-pub(crate) fn lines(screen: &mut Screen, lines: &[Line]) -> io::Result<()> {
-    for line in lines {
+/// Prints what came of a step, and the predicates that decided it.
+pub(crate) fn lines(
+    screen: &mut Screen,
+    entry: &Entry,
+    result: &ScenarioResult,
+    catalog: &Catalog,
+) -> io::Result<()> {
+    for line in &entry.lines {
         let (sign, paint) = sign(line.tone);
         let sign = screen.paint(paint, sign);
         writeln!(screen, "       {sign} {}", plain(&line.text))?;
+        for predicate in facts::predicates(line, result, catalog) {
+            let predicate = screen.paint(Paint::Dim, &plain(&predicate));
+            writeln!(screen, "         {predicate}")?;
+        }
     }
     Ok(())
 }
