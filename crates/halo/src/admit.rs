@@ -46,6 +46,9 @@ struct Decision {
     responses: Vec<ResponseEntry>,
     obligations: Vec<ObligationEntry>,
     refused: Vec<RefusedEntry>,
+    /// Nothing leaves and nobody asks the gate: always empty, so that a reader of results can read this too.
+    effects: [(); 0],
+    answers: [(); 0],
 }
 
 /// Everything that a decision depends on.
@@ -94,6 +97,8 @@ pub(crate) fn run(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
         responses: engine.responses().map(response_entry).collect(),
         obligations: engine.obligations().map(obligation_entry).collect(),
         refused,
+        effects: [],
+        answers: [],
     };
     if screen.json() {
         screen.document(&decision, false)?;

@@ -1,0 +1,17 @@
+//! The real binary: what it prints, what it exits with, and that nothing makes it panic.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+mod admit;
+mod check;
+mod demo;
+mod digest;
+mod hostile;
+mod readme;
+mod replay;
+mod run;
+mod streams;
