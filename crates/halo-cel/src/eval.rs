@@ -221,8 +221,8 @@ impl<'a, 'i, 'r> Machine<'a, 'i, 'r> {
             }
             Op::In(sides) => self.membership(sides),
             Op::Has { object, field } => self.has(object, field),
-            Op::HasRecord { slot } => self.has_record(node, *slot),
-            Op::Matches(text, regex) => self.matches(text, regex),
+            Op::HasRecord { slot, record } => self.has_record(*slot, *record),
+            Op::Matches(text, pattern) => self.matches(text, pattern),
             Op::Null
             | Op::Number(_)
             | Op::String(_)

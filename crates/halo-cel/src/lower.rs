@@ -5,6 +5,7 @@
 mod calls;
 mod chains;
 mod operators;
+mod records;
 
 use crate::extent::Extents;
 use crate::hints::{bare_error, error};

@@ -4,32 +4,42 @@ use crate::hints::{bare_error, clip, error};
 use crate::{CompileError, MAX_DEPTH, Span};
 use cel::common::ast::{IdedExpr, SourceInfo};
 use cel::{Env, ParseError, ParseErrors};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What the parser's recursion takes at the depth limit in an unoptimised build is 24 MiB; only what is used is real.
+const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Parses a text that [`crate::scan::scan`] accepted. Macros stay the calls that they are written as.
+///
+/// The parser runs on a stack of its own, so that what is deep enough for the caller's stack does not depend on the
+/// caller or on the build; and a panic in it stays there.
 pub(crate) fn parse(source: &str) -> Result<(IdedExpr, SourceInfo), Vec<CompileError>> {
-    // The depth limit is cel's own default, the error limit too; both stand here so that they cannot drift.
-    let parsed = catch_unwind(AssertUnwindSafe(|| {
-        Env::default()
-            .with_optional_support(false)
-            .parser()
-            .enable_ident_escape_syntax(false)
-            .max_recursion_depth(MAX_DEPTH as u16)
-            .error_recovery_limit(30)
-            .parse_with_source_info(source)
-    }));
-    match parsed {
-        Ok(Ok(parsed)) => Ok(parsed),
-        Ok(Err(errors)) => Err(translate(source, errors)),
-        // A bug of the parser must not take the process with it.
-        Err(_) => Err(vec![bare_error(
-            Span {
-                start: 0,
-                end: source.len(),
-            },
-            "the parser failed on this expression",
-        )]),
-    }
+    let whole = Span {
+        start: 0,
+        end: source.len(),
+    };
+    let failed = |message: &str| Err(vec![bare_error(whole, message)]);
+    std::thread::scope(|scope| {
+        let parser = std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, || parse_here(source));
+        match parser.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(parsed)) => parsed,
+            Ok(Err(_)) => failed("the parser failed on this expression"),
+            Err(_) => failed("there is no thread to parse this expression on"),
+        }
+    })
+}
+
+fn parse_here(source: &str) -> Result<(IdedExpr, SourceInfo), Vec<CompileError>> {
+    // Both limits are cel's own defaults; they stand here so that they cannot drift.
+    Env::default()
+        .with_optional_support(false)
+        .parser()
+        .enable_ident_escape_syntax(false)
+        .max_recursion_depth(MAX_DEPTH as u16)
+        .error_recovery_limit(30)
+        .parse_with_source_info(source)
+        .map_err(|errors| translate(source, errors))
 }
 
 fn translate(source: &str, errors: ParseErrors) -> Vec<CompileError> {

@@ -27,6 +27,8 @@ pub(crate) enum Op {
     /// `has(state.X.value)`: true, or an error where the record is absent.
     HasRecord {
         slot: u16,
+        /// The record's own text.
+        record: Span,
     },
     Not(Box<Node>),
     Negate(Box<Node>),
@@ -42,10 +44,17 @@ pub(crate) enum Op {
     Order(Order, Box<[Node; 2]>),
     In(Box<[Node; 2]>),
     Call(Function, Box<[Node]>),
-    Matches(Box<Node>, Box<Regex>),
+    Matches(Box<Node>, Box<Pattern>),
     List(Box<[Node]>),
     Map(Box<[(Node, Node)]>),
     Loop(Box<Loop>),
+}
+
+/// A compiled pattern, and the steps that searching 64 bytes takes.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    pub(crate) regex: Regex,
+    pub(crate) cost: usize,
 }
 
 /// A root and the steps from it. What an error calls it is its own text: from `start` to the `end` of a step.

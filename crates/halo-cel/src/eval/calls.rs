@@ -6,9 +6,8 @@ use super::{EvalError, Machine, Outcome};
 use crate::Val;
 use crate::functions::{Function, TimePart};
 use crate::hints::clip;
-use crate::program::Node;
+use crate::program::{Node, Pattern};
 use halo_canon::{Instant, MAX_INTEGER};
-use regex::Regex;
 use std::borrow::Cow;
 
 impl<'a> Machine<'a, '_, '_> {
@@ -133,12 +132,12 @@ impl<'a> Machine<'a, '_, '_> {
         Ok(Val::Bool(found))
     }
 
-    pub(super) fn matches(&mut self, text: &'a Node, regex: &Regex) -> Result<bool, EvalError> {
+    pub(super) fn matches(&mut self, text: &'a Node, pattern: &Pattern) -> Result<bool, EvalError> {
         self.step(1)?;
         match self.value(text)? {
             Val::String(haystack) => {
-                self.text_steps(haystack.len())?;
-                Ok(regex.is_match(&haystack))
+                self.text_steps(haystack.len().saturating_mul(pattern.cost))?;
+                Ok(pattern.regex.is_match(&haystack))
             }
             other => Err(self.not_taken(Function::Matches, text, &other)),
         }

@@ -180,6 +180,15 @@ impl<'a> Machine<'a, '_, '_> {
                 }
                 Ok(false)
             }
+            (
+                Shape::JsonMap(_) | Shape::Map(_),
+                Val::Null
+                | Val::Timestamp(_)
+                | Val::Duration(_)
+                | Val::Json(_)
+                | Val::List(_)
+                | Val::Map(_),
+            ) => Err(self.program.not_a(&sides[0], &needle, "a key of an object")),
             (Shape::JsonMap(object), Val::String(key)) => Ok(object.get(key).is_some()),
             (Shape::JsonMap(_), _) => Ok(false),
             (Shape::Map(map), _) => {

@@ -1,11 +1,11 @@
 //! Paths: from a root, field by field, and what is said where one ends early.
 
 use super::{EvalError, Machine, Outcome};
-use crate::Val;
 use crate::hints::clip;
 use crate::kinds::Kind;
 use crate::program::{ComponentField, Node, Path, RecordField, Root, Step, StepKind};
 use crate::value::json_kind;
+use crate::{Span, Val};
 use halo_canon::Value;
 use std::borrow::Cow;
 
@@ -154,14 +154,11 @@ impl<'a> Machine<'a, '_, '_> {
     }
 
     /// `has(state.X.value)`
-    pub(super) fn has_record(&mut self, node: &Node, slot: u16) -> Result<bool, EvalError> {
+    pub(super) fn has_record(&mut self, slot: u16, record: Span) -> Result<bool, EvalError> {
         self.step(1)?;
         match self.inputs.records.record(slot) {
             Some(_) => Ok(true),
-            None => {
-                let text = self.program.text(node.span);
-                Err(EvalError(format!("`{text}`: there is no such record")))
-            }
+            None => Err(self.no_record(record.start, record.end)),
         }
     }
 
@@ -217,7 +214,7 @@ impl<'a> Machine<'a, '_, '_> {
     }
 
     fn slice(&self, start: usize, end: usize) -> Cow<'a, str> {
-        self.program.text(crate::Span { start, end })
+        self.program.text(Span { start, end })
     }
 }
 

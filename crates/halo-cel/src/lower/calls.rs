@@ -5,12 +5,18 @@ use crate::extent::is_macro;
 use crate::functions::{self, Signature, Style};
 use crate::hints::{VARIABLES, bare_error, clip, did_you_mean, error};
 use crate::kinds::{Kind, Kinds};
-use crate::program::{Loop, LoopKind, Op};
+use crate::program::{Loop, LoopKind, Op, Pattern};
 use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue};
 use regex::RegexBuilder;
 
-/// Largest compiled form of a pattern in bytes.
-const MAX_PATTERN_BYTES: usize = 256 * 1024;
+/// Sizes of a compiled pattern in bytes, and what its search then costs for 64 bytes of text: its worst time grows with
+/// its size. A pattern beyond the last is refused.
+const PATTERN_SIZES: [(usize, usize); 4] = [
+    (8 << 10, 1),
+    (32 << 10, 4),
+    (128 << 10, 16),
+    (256 << 10, 32),
+];
 const STRING: Kinds = Kinds::of(Kind::String);
 
 impl Lowering<'_> {
@@ -102,14 +108,9 @@ impl Lowering<'_> {
                 "a pattern is compiled when the catalog loads, so that matching is bounded",
             );
         };
-        let regex = RegexBuilder::new(literal.inner())
-            .size_limit(MAX_PATTERN_BYTES)
-            .dfa_size_limit(MAX_PATTERN_BYTES)
-            .nest_limit(64)
-            .build();
-        match regex {
-            Ok(regex) => {
-                let op = Op::Matches(text.node.into(), regex.into());
+        match compile_pattern(literal.inner()) {
+            Ok(pattern) => {
+                let op = Op::Matches(text.node.into(), pattern.into());
                 self.typed(tree, op, Kinds::of(Kind::Bool))
             }
             Err(fault) => {
@@ -238,4 +239,23 @@ impl Lowering<'_> {
             kinds,
         });
     }
+}
+
+/// Compiles in the smallest size that does.
+fn compile_pattern(pattern: &str) -> Result<Pattern, regex::Error> {
+    let mut refused = regex::Error::CompiledTooBig(0);
+    for (size, cost) in PATTERN_SIZES {
+        let built = RegexBuilder::new(pattern)
+            .size_limit(size)
+            .nest_limit(64)
+            .build();
+        match built {
+            Ok(regex) => return Ok(Pattern { regex, cost }),
+            Err(error) => refused = error,
+        }
+        if !matches!(refused, regex::Error::CompiledTooBig(_)) {
+            break;
+        }
+    }
+    Err(refused)
 }
