@@ -97,6 +97,12 @@ pub(crate) struct Component {
     pub(crate) under_way: UnderWay,
     /// It left and its current support is watched, because a dependent waits (P9).
     pub(crate) monitored: bool,
+    /// An attempt is under way and it is not in `A*` any more: it is lost for those that wait for it, while its last
+    /// look or its outcome decides about itself (P9, P15).
+    pub(crate) lapsed: bool,
+    /// The generation that was the first window of this rolling action; its own generation where it is no later
+    /// window (P23, P29).
+    pub(crate) first_window: u32,
     /// The earliest entry for it among the timers.
     pub(crate) timer: Option<Instant>,
 

@@ -3,7 +3,7 @@
 use super::{Engine, Timer, fall::Fall};
 use crate::{
     closure::{RetainedSet, greatest},
-    component::{HeldToken, SlotList, TokenState},
+    component::{HeldToken, SlotList, TokenState, UnderWay},
     gate,
     graph::GraphEdge,
     identity::Witness,
@@ -96,7 +96,11 @@ impl Engine {
         if parent.version != edge.version {
             return false;
         }
-        parent.phase.is_live() || (parent.phase.has_left() && (edge.until_left || parent.monitored))
+        if parent.phase.is_live() {
+            // With its call out, it left for all that its support still matters to.
+            return !parent.lapsed || (edge.until_left && parent.under_way == UnderWay::Calling);
+        }
+        parent.phase.has_left() && (edge.until_left || parent.monitored)
     }
 
     /// Finds the slots of an instance's records, and its `once` key.
@@ -172,8 +176,8 @@ impl Engine {
         }
     }
 
-    /// Brings the watched set up to date for parents that left and that nobody waited for until now: those whose
-    /// support and ancestors hold count again (P9).
+    /// Brings the watched set up to date for parents that left and that nobody waited for until now, and for those
+    /// that lapsed under way: those whose support and ancestors hold count again (P9).
     pub(super) fn watch_ancestors(&mut self, response: u32, group: &[u32]) {
         let mut order: Vec<u32> = Vec::new();
         let mut stack: Vec<(u32, bool)> = Vec::new();
@@ -185,7 +189,9 @@ impl Engine {
                     position: edge.parent,
                 });
                 !edge.until_left
-                    && parent.is_some_and(|parent| parent.phase.has_left() && !parent.monitored)
+                    && parent.is_some_and(|parent| {
+                        parent.lapsed || (parent.phase.has_left() && !parent.monitored)
+                    })
             };
             graph
                 .prerequisites(node)
@@ -219,22 +225,37 @@ impl Engine {
         }
     }
 
-    /// Watches an instance that left, if it is in `A*` now.
-    pub(super) fn watch_if_member(&mut self, at: ComponentRef) {
+    /// Whether an instance that left, or is about to, is in `A*`; and when time alone may change that.
+    pub(super) fn membership(&self, at: ComponentRef) -> (bool, Option<Instant>) {
         let Some(instance) = self.instance(at) else {
-            return;
+            return (false, None);
         };
-        let (world, response) = (self.world(), at.response);
-        let member = support::failures(&instance, &world, false).is_empty()
-            && self.responses[response as usize]
+        let world = self.world();
+        let waiting =
+            instance.component.phase.is_live() && instance.component.under_way != UnderWay::Calling;
+        let member = support::failures(&instance, &world, waiting).is_empty()
+            && self.responses[at.response as usize]
                 .graph
                 .prerequisites(at.position)
                 .iter()
-                .all(|edge| self.edge_holds(response, edge));
-        if !member {
+                .all(|edge| self.edge_holds(at.response, edge));
+        (member, support::deadline(&instance, &world, waiting))
+    }
+
+    /// Watches an instance that left, if it is in `A*` now; one that lapsed under way counts again.
+    pub(super) fn watch_if_member(&mut self, at: ComponentRef) {
+        let (true, deadline) = self.membership(at) else {
+            return;
+        };
+        if let Some(component) = self.component_mut(at)
+            && component.phase.is_live()
+        {
+            component.lapsed = false;
             return;
         }
-        let deadline = support::deadline(&instance, &world, false);
+        let Some(instance) = self.instance(at) else {
+            return;
+        };
         let (footprint, reads_clock) = (
             usize::from(instance.type_.footprint),
             instance.type_.reads_clock,

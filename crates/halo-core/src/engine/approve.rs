@@ -30,7 +30,7 @@ impl Engine {
             .as_ref()
             .is_some_and(|approvals| approvals.complete);
         let waits = found.phase.is_live()
-            && found.under_way == UnderWay::Idle
+            && found.under_way != UnderWay::Calling
             && generation.is_none_or(|generation| generation == found.generation)
             && (!complete || matches!(voice, Voice::Reject { .. }));
         let Some(rule) = rule.filter(|_| waits) else {

@@ -11,7 +11,6 @@ use crate::{
     support,
 };
 use halo_canon::{Document, Instant};
-use halo_catalog::Temporal;
 use std::{cmp::Reverse, sync::Arc};
 
 /// Deepest nesting of a state record's text.
@@ -185,7 +184,11 @@ impl Engine {
             let Some(component) = self.component(*at) else {
                 continue;
             };
-            if component.phase.is_live() {
+            if component.under_way != UnderWay::Idle {
+                if self.lapses_under_way(*at) {
+                    lapsed.push(*at);
+                }
+            } else if component.phase.is_live() {
                 falls.extend(self.reevaluate_live(*at));
             } else if component.monitored && !self.still_counts(*at) {
                 self.stop_monitoring(*at);
@@ -202,10 +205,6 @@ impl Engine {
 
     fn reevaluate_live(&mut self, at: ComponentRef) -> Option<Fall> {
         let instance = self.instance(at)?;
-        // Its token is spent and the call may be out: the outcome decides, not an event in between.
-        if instance.component.under_way != UnderWay::Idle {
-            return None;
-        }
         let world = self.world();
         let failures = support::failures(&instance, &world, true);
         if failures.is_empty() {
@@ -214,6 +213,20 @@ impl Engine {
             return None;
         }
         Some(self.fall_of_failures(at, failures))
+    }
+
+    /// Its token is spent and its call may be out: the last look or the outcome decides about it, not an event in
+    /// between. For those that wait for it, what it is now counts. Whether it is lost to them by this.
+    fn lapses_under_way(&mut self, at: ComponentRef) -> bool {
+        let (member, deadline) = self.membership(at);
+        self.set_timer(at, deadline);
+        if member {
+            if let Some(component) = self.component_mut(at) {
+                component.lapsed = false;
+            }
+            return false;
+        }
+        self.lapse(at)
     }
 
     /// Whether an instance that left still counts for somebody who waits, and holds. Where nobody waits it simply
@@ -278,12 +291,9 @@ impl Engine {
                 .slots
                 .iter()
                 .take(usize::from(instance.type_.footprint));
-            let rolling = matches!(instance.type_.temporal, Temporal::Rolling { .. });
-            let generation = instance.component.generation;
+            let first_window = instance.component.first_window;
             // Its own write does not hold an instance back, nor does an earlier window's the next one.
-            let own = |writer: &Unsettled| {
-                writer.writer == at && (rolling || writer.generation == generation)
-            };
+            let own = |writer: &Unsettled| writer.writer == at && writer.generation >= first_window;
             let unsettled = |slot: &SlotIx| {
                 self.state
                     .get(*slot)

@@ -178,7 +178,11 @@ impl Engine {
                     continue;
                 };
                 if component.under_way != UnderWay::Idle {
-                    // Its call may be out: the last look or the outcome decides.
+                    // Its call may be out: the last look or the outcome decides about it. For those that wait for it
+                    // it is lost at once.
+                    if self.lapse(at) {
+                        lost.push(at);
+                    }
                     continue;
                 }
                 if component.phase.is_live() {
@@ -195,6 +199,12 @@ impl Engine {
         }
     }
 
+    /// An instance with an attempt under way does not count for those that wait for it any more. Whether it did.
+    pub(super) fn lapse(&mut self, at: ComponentRef) -> bool {
+        self.component_mut(at)
+            .is_some_and(|component| !std::mem::replace(&mut component.lapsed, true))
+    }
+
     /// An instance that left does not count for those that wait for it any more.
     pub(super) fn stop_monitoring(&mut self, at: ComponentRef) {
         if let Some(component) = self.component_mut(at) {
@@ -205,9 +215,14 @@ impl Engine {
 
     /// Sets the phase and takes away authority and watch. The phase before; nothing where there is no such instance.
     fn end(&mut self, at: ComponentRef, phase: Phase) -> Option<Phase> {
+        if self.component(at)?.under_way == UnderWay::Armed {
+            // It was not sent (P15).
+            self.free_key(at);
+        }
         let component = self.component_mut(at)?;
         let before = component.phase;
         let watched = component.is_watched();
+        component.lapsed = false;
         component.revoke_token();
         component.monitored = false;
         component.under_way = UnderWay::Idle;

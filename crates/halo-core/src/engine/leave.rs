@@ -207,7 +207,8 @@ impl Engine {
         }
     }
 
-    /// Spends the token and takes the `once` key; the driver makes both durable before the last look.
+    /// Spends the token and takes the `once` key; the driver makes both durable before the last look. Whoever else is
+    /// watched with that key is not supported from now on (P27).
     fn arm(&mut self, at: ComponentRef) {
         self.actions.remove(&at);
         let now = self.now;
@@ -246,10 +247,13 @@ impl Engine {
                 binding,
             }));
         }
+        self.key_taken(at);
     }
 
     /// P15: a fresh look at everything; if all still holds, the permit for one call.
     pub(super) fn last_look(&mut self, at: ComponentRef) -> Answer {
+        // Ancestors whose support was lost and came back since count again: everything is recomputed.
+        self.watch_ancestors(at.response, &[at.position]);
         let answer = match self.component(at).map(|component| component.under_way) {
             None => Answer::NoSuchInstance,
             Some(UnderWay::Idle | UnderWay::Calling) => Answer::TokenConsumed,
@@ -258,7 +262,6 @@ impl Engine {
                 Verdict::NotReady(not_ready) => {
                     let reasons = vec![Reason::of(not_ready.reason())];
                     let recovery = Recovery::WithAncestor;
-                    self.free_key(at);
                     self.fall(
                         vec![Fall {
                             at,
@@ -272,7 +275,6 @@ impl Engine {
                     not_ready.answer()
                 }
                 Verdict::Ends(answer, fall) => {
-                    self.free_key(at);
                     self.fall(vec![fall], Vec::new());
                     answer
                 }
@@ -291,10 +293,10 @@ impl Engine {
         };
         if let Some(component) = self.component_mut(at) {
             component.under_way = UnderWay::Calling;
+            component.lapsed = false;
         }
         self.unsettle(at, None);
         self.effects.push_back(Effect::Dispatch(permit));
-        self.key_taken(at);
         Answer::Authorized
     }
 
@@ -443,6 +445,9 @@ impl Engine {
             return;
         };
         let was_live = before.is_live();
+        if let Some(component) = self.component_mut(at) {
+            component.lapsed = false;
+        }
         self.set_phase(at, phase);
         self.record_phase(at, before);
         if was_live {
@@ -563,7 +568,7 @@ impl Engine {
         ))
     }
 
-    fn free_key(&mut self, at: ComponentRef) {
+    pub(super) fn free_key(&mut self, at: ComponentRef) {
         if let Some((adapter, key, generation)) = self.held_key(at) {
             self.ledger.free(adapter, &key, (at, generation));
         }

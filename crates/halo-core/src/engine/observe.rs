@@ -156,7 +156,8 @@ impl Engine {
         let Some(found) = self.component(at) else {
             return Ok(Handled::Done);
         };
-        if found.phase.is_live() && found.under_way == UnderWay::Idle {
+        // Until its call is out it has not left: the last look will find it ended (P15).
+        if found.phase.is_live() && found.under_way != UnderWay::Calling {
             self.fall(
                 vec![Fall::terminal(at, Phase::Withheld, reason)],
                 Vec::new(),

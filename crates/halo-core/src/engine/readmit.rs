@@ -371,6 +371,12 @@ impl Engine {
         next.certificate = judged.certificate.take();
         next.version = version;
         next.generation = component.generation + 1;
+        // What left and did not fail is replaced by its next window only (P23).
+        next.first_window = if component.phase.has_left() {
+            component.first_window
+        } else {
+            next.generation
+        };
         next.timer = component.timer;
         next.last_attempt = component.last_attempt;
         next.newest_obligation = component.newest_obligation;

@@ -39,6 +39,7 @@ impl Engine {
         if let Err(refusal) = &handled {
             self.record(Record::Refused(refusal.clone()));
         }
+        self.announce_timer();
         handled
     }
 
@@ -343,6 +344,8 @@ impl Component {
             token: None,
             under_way: UnderWay::Idle,
             monitored: false,
+            lapsed: false,
+            first_window: 1,
             timer: None,
             certificate_node: declared.certificate,
             requires: declared.requires,
