@@ -13,14 +13,30 @@ struct Step {
 }
 
 const STEPS: [Step; 4] = [
-    Step { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] },
+    Step {
+        name: "format",
+        arguments: &["fmt", "--all", "--check"],
+        environment: &[],
+    },
     Step {
         name: "lint",
-        arguments: &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        arguments: &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
         environment: &[],
     },
     // Unit, integration and doc tests. The fuzz targets' corpora and the conformance vectors are among them.
-    Step { name: "tests", arguments: &["test", "--workspace", "--locked"], environment: &[] },
+    Step {
+        name: "tests",
+        arguments: &["test", "--workspace", "--locked"],
+        environment: &[],
+    },
     Step {
         name: "documentation",
         arguments: &["doc", "--workspace", "--no-deps", "--locked"],
@@ -30,12 +46,19 @@ const STEPS: [Step; 4] = [
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+    match arguments
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .as_slice()
+    {
         ["test"] => test(),
         ["tidy"] => report("tidy", tidy::check()),
         _ => {
             eprintln!("usage: cargo xtask test | tidy");
-            eprintln!("  test  format check, lints as errors, layout rules, all tests, documentation");
+            eprintln!(
+                "  test  format check, lints as errors, layout rules, all tests, documentation"
+            );
             eprintln!("  tidy  layout rules only");
             ExitCode::from(2)
         }
@@ -49,11 +72,20 @@ fn test() -> ExitCode {
     for step in &STEPS {
         let start = Instant::now();
         println!("── {}: cargo {}", step.name, step.arguments.join(" "));
-        let status = Command::new(env!("CARGO")).args(step.arguments).envs(step.environment.iter().copied()).status();
+        let status = Command::new(env!("CARGO"))
+            .args(step.arguments)
+            .envs(step.environment.iter().copied())
+            .status();
         match status {
-            Ok(status) if status.success() => println!("── {} passed in {} s", step.name, start.elapsed().as_secs()),
+            Ok(status) if status.success() => {
+                println!("── {} passed in {} s", step.name, start.elapsed().as_secs())
+            }
             Ok(_) => {
-                eprintln!("── {} failed; run `cargo {}` alone to see it again", step.name, step.arguments.join(" "));
+                eprintln!(
+                    "── {} failed; run `cargo {}` alone to see it again",
+                    step.name,
+                    step.arguments.join(" ")
+                );
                 return ExitCode::FAILURE;
             }
             Err(error) => {

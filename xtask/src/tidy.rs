@@ -7,24 +7,64 @@ use std::{
 };
 
 /// Crates that know no I/O, clock, async or randomness.
-const PURE: [&str; 5] = ["halo-canon", "halo-cel", "halo-catalog", "halo-core", "halo-scenario"];
+const PURE: [&str; 5] = [
+    "halo-canon",
+    "halo-cel",
+    "halo-catalog",
+    "halo-core",
+    "halo-scenario",
+];
 
 /// What a pure crate's source must not name.
 const IMPURE: [&str; 12] = [
-    "std::fs", "std::net", "std::env", "std::process", "std::thread", "std::io::stdin", "SystemTime", "Instant::now",
-    "tokio::", "rand::", "getrandom", "RandomState::new",
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "std::io::stdin",
+    "SystemTime",
+    "Instant::now",
+    "tokio::",
+    "rand::",
+    "getrandom",
+    "RandomState::new",
 ];
 
+/// Where one of them is right all the same: predicates are parsed on a thread of their own, because the parser's stack
+/// use is not ours to bound. It ends before compiling returns.
+const EXCEPT: [(&str, &str); 1] = [("crates/halo-cel/src/parse.rs", "std::thread")];
+
 /// Which workspace crates each crate may depend on; everything else is a finding.
-const MAY_DEPEND: [(&str, &[&str]); 8] = [
+const MAY_DEPEND: [(&str, &[&str]); 9] = [
     ("halo-canon", &[]),
     ("halo-cel", &["halo-canon"]),
     ("halo-catalog", &["halo-canon", "halo-cel"]),
     ("halo-core", &["halo-canon", "halo-cel", "halo-catalog"]),
-    ("halo-scenario", &["halo-canon", "halo-catalog", "halo-core"]),
-    ("halo-bench", &["halo-canon", "halo-cel", "halo-catalog", "halo-core"]),
+    (
+        "halo-scenario",
+        &["halo-canon", "halo-catalog", "halo-core"],
+    ),
+    (
+        "halo-bench",
+        &["halo-canon", "halo-cel", "halo-catalog", "halo-core"],
+    ),
     ("halo-oracle", &[]),
-    ("halo", &["halo-canon", "halo-cel", "halo-catalog", "halo-core", "halo-scenario", "halo-bench"]),
+    (
+        "halo-fuzz",
+        &["halo-canon", "halo-cel", "halo-catalog", "halo-scenario"],
+    ),
+    (
+        "halo",
+        &[
+            "halo-canon",
+            "halo-cel",
+            "halo-catalog",
+            "halo-core",
+            "halo-scenario",
+            "halo-bench",
+        ],
+    ),
 ];
 
 /// Longest source file, in lines: past it a file has more than one subject.
@@ -61,7 +101,11 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>, findings: &mut Vec<String>) {
 }
 
 fn check_source(root: &Path, file: &Path, findings: &mut Vec<String>) {
-    let shown = file.strip_prefix(root).unwrap_or(file).display().to_string();
+    let shown = file
+        .strip_prefix(root)
+        .unwrap_or(file)
+        .display()
+        .to_string();
     let text = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) => {
@@ -71,35 +115,71 @@ fn check_source(root: &Path, file: &Path, findings: &mut Vec<String>) {
     };
     let lines = text.lines().count();
     if lines > MAX_LINES {
-        findings.push(format!("{shown}: {lines} lines; split it by subject (at most {MAX_LINES})"));
+        findings.push(format!(
+            "{shown}: {lines} lines; split it by subject (at most {MAX_LINES})"
+        ));
     }
-    let pure = PURE.iter().any(|name| shown.contains(&format!("crates/{name}/src/")));
+    let pure = PURE
+        .iter()
+        .any(|name| shown.contains(&format!("crates/{name}/src/")));
     if !pure {
         return;
     }
-    let code = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).enumerate();
+    let code = text
+        .lines()
+        .take_while(|line| !line.starts_with("#[cfg(test)]"))
+        .enumerate();
     for (number, line) in code {
-        if let Some(word) = IMPURE.iter().find(|word| line.contains(*word)) {
-            findings.push(format!("{shown}:{}: `{word}` in a crate that knows no I/O, clock or randomness", number + 1));
+        let excepted = |word: &str| EXCEPT.contains(&(shown.as_str(), word));
+        if let Some(word) = IMPURE
+            .iter()
+            .find(|word| line.contains(*word) && !excepted(word))
+        {
+            findings.push(format!(
+                "{shown}:{}: `{word}` in a crate that knows no I/O, clock or randomness",
+                number + 1
+            ));
         }
     }
 }
 
 fn check_dependencies(root: &Path, findings: &mut Vec<String>) {
     for (name, allowed) in MAY_DEPEND {
-        let arguments = ["tree", "--locked", "--package", name, "--edges", "normal", "--prefix", "none", "--depth", "1"];
-        let output = Command::new(env!("CARGO")).args(arguments).current_dir(root).output();
+        let arguments = [
+            "tree",
+            "--locked",
+            "--package",
+            name,
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+            "--depth",
+            "1",
+        ];
+        let output = Command::new(env!("CARGO"))
+            .args(arguments)
+            .current_dir(root)
+            .output();
         let Ok(output) = output else {
             findings.push("cargo tree can't start".into());
             return;
         };
         if !output.status.success() {
-            findings.push(format!("cargo tree for {name}: {}", String::from_utf8_lossy(&output.stderr).trim()));
+            findings.push(format!(
+                "cargo tree for {name}: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            ));
             continue;
         }
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let dependencies = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-        for dependency in dependencies.filter(|dependency| dependency.starts_with("halo") && *dependency != name) {
+        let dependencies = text
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_whitespace().next());
+        for dependency in
+            dependencies.filter(|dependency| dependency.starts_with("halo") && *dependency != name)
+        {
             if !allowed.contains(&dependency) {
                 findings.push(format!("{name} must not depend on {dependency}"));
             }

@@ -116,15 +116,34 @@ pub fn core(mut progress: impl FnMut(&str, usize, usize)) -> Option<CorePanel> {
     Some(summary(figures))
 }
 
-fn figure(name: &'static str, unit: &'static str, at_most: Option<f64>, samples: Vec<f64>) -> Figure {
-    Figure { name, median: median(&samples), unit, at_most, samples }
+fn figure(
+    name: &'static str,
+    unit: &'static str,
+    at_most: Option<f64>,
+    samples: Vec<f64>,
+) -> Figure {
+    Figure {
+        name,
+        median: median(&samples),
+        unit,
+        at_most,
+        samples,
+    }
 }
 
 fn summary(figures: Vec<Figure>) -> CorePanel {
-    let of = |name: &str| figures.iter().find(|figure| figure.name == name).map_or(0.0, |figure| figure.median);
+    let of = |name: &str| {
+        figures
+            .iter()
+            .find(|figure| figure.name == name)
+            .map_or(0.0, |figure| figure.median)
+    };
     let unit_us = of("unit_us");
     let machine = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let machine = machine.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown");
+    let machine = machine
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .unwrap_or("unknown");
     CorePanel {
         unit_us,
         admission_bytes_us: of("admission_bytes_us"),
@@ -139,7 +158,11 @@ fn summary(figures: Vec<Figure>) -> CorePanel {
         event_ratio_1_1m: of("event_ratio_1_1m"),
         clock: "thread CPU time",
         machine: machine.trim_start_matches([' ', '\t', ':']).to_owned(),
-        build: if cfg!(debug_assertions) { "debug" } else { "release" },
+        build: if cfg!(debug_assertions) {
+            "debug"
+        } else {
+            "release"
+        },
         figures,
     }
 }
@@ -147,9 +170,18 @@ fn summary(figures: Vec<Figure>) -> CorePanel {
 /// What every identity costs at the least: hashing the canonical bytes.
 fn unit() -> Vec<f64> {
     let text = workload::response("r", COMPONENTS, PREREQUISITES);
-    let Ok(document) = Document::parse(text.as_bytes(), 64) else { return Vec::new() };
-    let components = document.root().get("components").and_then(|list| list.as_array());
-    let canonical: Vec<String> = components.into_iter().flat_map(|list| list.iter()).map(|c| c.to_canonical()).collect();
+    let Ok(document) = Document::parse(text.as_bytes(), 64) else {
+        return Vec::new();
+    };
+    let components = document
+        .root()
+        .get("components")
+        .and_then(|list| list.as_array());
+    let canonical: Vec<String> = components
+        .into_iter()
+        .flat_map(|list| list.iter())
+        .map(|c| c.to_canonical())
+        .collect();
     samples(20, 301, || {
         let batch = cpu_us(|| {
             for _ in 0..BATCH {
@@ -166,13 +198,19 @@ fn ready_engine(catalog: &Arc<Catalog>) -> Engine {
     let mut engine = workload::engine(catalog);
     workload::set(&mut engine, "map", r#"{"epoch":8,"value":{"valid":true}}"#);
     for leg in 0..16 {
-        workload::set(&mut engine, &format!("legs/L{leg}"), r#"{"value":{"version":3}}"#);
+        workload::set(
+            &mut engine,
+            &format!("legs/L{leg}"),
+            r#"{"value":{"version":3}}"#,
+        );
     }
     engine
 }
 
 fn texts(count: usize) -> Vec<String> {
-    (0..count).map(|number| workload::response(&format!("r{number}"), COMPONENTS, PREREQUISITES)).collect()
+    (0..count)
+        .map(|number| workload::response(&format!("r{number}"), COMPONENTS, PREREQUISITES))
+        .collect()
 }
 
 fn drain(engine: &mut Engine) {
@@ -186,7 +224,10 @@ fn admission_from_bytes(catalog: &Arc<Catalog>) -> Vec<f64> {
         let mut engine = ready_engine(catalog);
         let inputs: Vec<Input> = texts
             .iter()
-            .map(|text| Input::Submit { text: RawText::from(text.as_str()), fallback_id: None })
+            .map(|text| Input::Submit {
+                text: RawText::from(text.as_str()),
+                fallback_id: None,
+            })
             .collect();
         let now = engine.now();
         let batch = cpu_us(|| {
@@ -205,8 +246,11 @@ fn admission_in_scope(catalog: &Arc<Catalog>) -> Vec<f64> {
     let texts = texts(BATCH);
     samples(3, 61, || {
         let mut engine = ready_engine(catalog);
-        let documents: Vec<Arc<Document>> =
-            texts.iter().filter_map(|text| Document::parse(text.as_bytes(), 64).ok()).map(Arc::new).collect();
+        let documents: Vec<Arc<Document>> = texts
+            .iter()
+            .filter_map(|text| Document::parse(text.as_bytes(), 64).ok())
+            .map(Arc::new)
+            .collect();
         let now = engine.now();
         let batch = cpu_us(|| {
             for document in documents {
@@ -233,10 +277,18 @@ fn gate() -> Option<(Vec<f64>, Vec<f64>)> {
         workload::set(&mut engine, "map", &workload::gate_record(FIELDS, 1));
         for number in 0..BATCH {
             let text = RawText::from(workload::gate_response(&format!("r{number}"), 16).as_str());
-            let _ = engine.handle(engine.now(), Input::Submit { text, fallback_id: None });
+            let _ = engine.handle(
+                engine.now(),
+                Input::Submit {
+                    text,
+                    fallback_id: None,
+                },
+            );
         }
         workload::set(&mut engine, "map", &workload::gate_record(FIELDS, 2));
-        let asks: Vec<Input> = (0..BATCH).map(|number| ask(&format!("r{number}"), "e")).collect();
+        let asks: Vec<Input> = (0..BATCH)
+            .map(|number| ask(&format!("r{number}"), "e"))
+            .collect();
         let now = engine.now();
         let decision = cpu_us(|| {
             for input in asks {
@@ -245,7 +297,9 @@ fn gate() -> Option<(Vec<f64>, Vec<f64>)> {
         });
         let armed: Vec<Input> = std::iter::from_fn(|| engine.next_effect())
             .filter_map(|effect| match effect {
-                Effect::Spend(armed) => Some(Input::LastLook { component: armed.component() }),
+                Effect::Spend(armed) => Some(Input::LastLook {
+                    component: armed.component(),
+                }),
                 _ => None,
             })
             .collect();
@@ -267,12 +321,20 @@ fn gate() -> Option<(Vec<f64>, Vec<f64>)> {
 
 fn ask(response: &str, component: &str) -> Input {
     let (response, component) = (response.to_owned(), component.to_owned());
-    Input::Dispatch { response, component, payload: None, token: None, sequence: None }
+    Input::Dispatch {
+        response,
+        component,
+        payload: None,
+        token: None,
+        sequence: None,
+    }
 }
 
 /// A predicate as catalogs have them, over a payload and two records.
 fn predicate() -> Option<Vec<f64>> {
-    use halo_cel::{Component, Environment, Expect, Inputs, Program, Record, RecordTable, Records, SourceDecl};
+    use halo_cel::{
+        Component, Environment, Expect, Inputs, Program, Record, RecordTable, Records, SourceDecl,
+    };
     struct Two<'a>([Record<'a>; 2]);
     impl<'a> Records<'a> for Two<'a> {
         fn record(&self, slot: u16) -> Option<Record<'a>> {
@@ -280,13 +342,22 @@ fn predicate() -> Option<Vec<f64>> {
         }
     }
     let sources = [
-        SourceDecl { name: "traffic".into(), keyed: false },
-        SourceDecl { name: "legs".into(), keyed: true },
+        SourceDecl {
+            name: "traffic".into(),
+            keyed: false,
+        },
+        SourceDecl {
+            name: "legs".into(),
+            keyed: true,
+        },
     ];
     let source = "state.traffic.value.separation_m >= 50.0 && state.legs[payload.leg].value.open \
                   && payload.speed * 2 < 100 && component.type == 'route'";
     let mut table = RecordTable::default();
-    let environment = Environment { sources: &sources, state: true };
+    let environment = Environment {
+        sources: &sources,
+        state: true,
+    };
     let program = Program::compile(source, environment, Expect::Bool, &mut table).ok()?;
     let payload = Document::parse(br#"{"leg":"L3","speed":12.5}"#, 8).ok()?;
     let traffic = Document::parse(br#"{"separation_m":120.5}"#, 8).ok()?;
@@ -300,8 +371,19 @@ fn predicate() -> Option<Vec<f64>> {
         value,
     };
     let records = Two([record(traffic.root()), record(leg.root())]);
-    let component = Component { id: "e3", kind: "route", digest: "", response: "r" };
-    let inputs = Inputs { payload: payload.root(), component, claims: None, now, records: &records };
+    let component = Component {
+        id: "e3",
+        kind: "route",
+        digest: "",
+        response: "r",
+    };
+    let inputs = Inputs {
+        payload: payload.root(),
+        component,
+        claims: None,
+        now,
+        records: &records,
+    };
     if program.eval_bool(&inputs) != Ok(true) {
         return None;
     }
@@ -318,7 +400,9 @@ fn predicate() -> Option<Vec<f64>> {
 /// Admission of one response of `count` components, two prerequisites each, per component.
 fn per_component(catalog: &Arc<Catalog>, count: usize, warm_up: usize, rounds: usize) -> Vec<f64> {
     let text = workload::response("r", count, 2 * count);
-    samples(warm_up, rounds, || admit_once(catalog, &text) / count as f64)
+    samples(warm_up, rounds, || {
+        admit_once(catalog, &text) / count as f64
+    })
 }
 
 fn chain(catalog: &Arc<Catalog>) -> Vec<f64> {
@@ -328,7 +412,10 @@ fn chain(catalog: &Arc<Catalog>) -> Vec<f64> {
 
 fn admit_once(catalog: &Arc<Catalog>, text: &str) -> f64 {
     let mut engine = ready_engine(catalog);
-    let input = Input::Submit { text: RawText::from(text), fallback_id: None };
+    let input = Input::Submit {
+        text: RawText::from(text),
+        fallback_id: None,
+    };
     cpu_us(|| {
         let _ = std::hint::black_box(engine.handle(engine.now(), input));
         drain(&mut engine);
@@ -340,7 +427,10 @@ fn admit_once(catalog: &Arc<Catalog>, text: &str) -> f64 {
 /// records.
 fn event() -> Option<(Vec<f64>, Vec<f64>)> {
     let catalog = workload::catalog(EVENT_CATALOG)?;
-    Some((event_samples(&catalog, 1), event_samples(&catalog, 1_000_000)))
+    Some((
+        event_samples(&catalog, 1),
+        event_samples(&catalog, 1_000_000),
+    ))
 }
 
 const EVENT_CATALOG: &str = r#"
@@ -361,15 +451,31 @@ types:
 fn event_samples(catalog: &Arc<Catalog>, live: usize) -> Vec<f64> {
     use std::fmt::Write;
     let mut engine = workload::engine(catalog);
-    let records = (0..live).map(|number| (format!("legs/L{number}"), RawText::from(r#"{"value":{"version":1}}"#))).collect();
+    let records = (0..live)
+        .map(|number| {
+            (
+                format!("legs/L{number}"),
+                RawText::from(r#"{"value":{"version":1}}"#),
+            )
+        })
+        .collect();
     let _ = engine.handle(engine.now(), Input::Update { records });
     let mut text = String::from("{\"response\":\"r\",\"components\":[");
     for number in 0..live {
         let comma = if number > 0 { "," } else { "" };
-        let _ = write!(text, "{comma}{{\"id\":\"c{number}\",\"type\":\"route\",\"payload\":{{\"leg\":\"L{number}\"}}}}");
+        let _ = write!(
+            text,
+            "{comma}{{\"id\":\"c{number}\",\"type\":\"route\",\"payload\":{{\"leg\":\"L{number}\"}}}}"
+        );
     }
     text.push_str("]}");
-    let _ = engine.handle(engine.now(), Input::Submit { text: RawText::from(text.as_str()), fallback_id: None });
+    let _ = engine.handle(
+        engine.now(),
+        Input::Submit {
+            text: RawText::from(text.as_str()),
+            fallback_id: None,
+        },
+    );
     drain(&mut engine);
     // Updates of one record with a value that keeps its version: its reader is reconsidered and stays.
     let mut epoch = 1;
@@ -377,9 +483,12 @@ fn event_samples(catalog: &Arc<Catalog>, live: usize) -> Vec<f64> {
         let inputs: Vec<Input> = (0..BATCH)
             .map(|_| {
                 epoch += 1;
-                let record = format!("{{\"epoch\":{epoch},\"value\":{{\"version\":1,\"tick\":{epoch}}}}}");
+                let record =
+                    format!("{{\"epoch\":{epoch},\"value\":{{\"version\":1,\"tick\":{epoch}}}}}");
                 let address = format!("legs/L{}", live / 2);
-                Input::Update { records: vec![(address, RawText::from(record.as_str()))] }
+                Input::Update {
+                    records: vec![(address, RawText::from(record.as_str()))],
+                }
             })
             .collect();
         let now = engine.now();
@@ -391,4 +500,42 @@ fn event_samples(catalog: &Arc<Catalog>, live: usize) -> Vec<f64> {
         });
         batch / BATCH as f64
     })
+}
+
+/// Admits `rounds` times for a profiler.
+pub fn profile(rounds: usize) {
+    let Some(catalog) = workload::catalog(CATALOG) else {
+        return;
+    };
+    let texts: Vec<String> = (0..rounds)
+        .map(|number| workload::response(&format!("r{number}"), COMPONENTS, PREREQUISITES))
+        .collect();
+    let mut engine = ready_engine(&catalog);
+    let now = engine.now();
+    for text in texts {
+        let input = Input::Submit {
+            text: RawText::from(text.as_str()),
+            fallback_id: None,
+        };
+        let _ = engine.handle(now, input);
+        drain(&mut engine);
+    }
+}
+
+/// Admission only.
+pub fn quick() {
+    let Some(catalog) = workload::catalog(CATALOG) else {
+        return;
+    };
+    let unit = median(&unit());
+    let bytes = median(&admission_from_bytes(&catalog));
+    let scope = median(&admission_in_scope(&catalog));
+    println!(
+        "unit {unit:.2} bytes {bytes:.2} = {:.2} units, scope {scope:.2} = {:.2} units",
+        bytes / unit,
+        scope / unit
+    );
+    if let Some((decision, look)) = gate() {
+        println!("gate {:.3} look {:.3}", median(&decision), median(&look));
+    }
 }

@@ -46,8 +46,11 @@ pub(crate) fn catalog(text: &str) -> Option<Arc<Catalog>> {
 pub(crate) const START: i128 = 1_767_225_600_000_000_000;
 
 pub(crate) fn engine(catalog: &Arc<Catalog>) -> Engine {
-    let options =
-        Options { start: Instant::from_nanos(START), seed: Seed::new([7; 32]), must_state_observed_at: false };
+    let options = Options {
+        start: Instant::from_nanos(START),
+        seed: Seed::new([7; 32]),
+        must_state_observed_at: false,
+    };
     Engine::new(catalog.clone(), options)
 }
 
@@ -65,26 +68,35 @@ fn payload(number: usize) -> String {
     format!("{head}{}{tail}", "m".repeat(filler))
 }
 
-/// Which earlier components each of `count` depends on: `edges` references in all, spread evenly.
-fn prerequisites(number: usize, count: usize, edges: usize) -> Vec<usize> {
-    let share = edges * (number + 1) / count - edges * number / count;
-    let share = share.min(number);
-    (1..=share).map(|back| number - back).collect()
+/// How many earlier components each of `count` depends on: `edges` references in all, spread as evenly as their order
+/// allows. The first ones have too few before them; the next ones make up for it.
+fn shares(count: usize, edges: usize) -> Vec<usize> {
+    let mut given = 0;
+    let share = |number: usize| {
+        let share = (edges * (number + 1) / count - given).min(number);
+        given += share;
+        share
+    };
+    (0..count).map(share).collect()
 }
 
 /// A response of `count` components with `edges` prerequisites at phase `retained` and 195-byte payloads.
 pub(crate) fn response(id: &str, count: usize, edges: usize) -> String {
     let mut text = format!("{{\"response\":\"{id}\",\"components\":[");
-    for number in 0..count {
+    for (number, share) in shares(count, edges).into_iter().enumerate() {
         if number > 0 {
             text.push(',');
         }
-        let _ = write!(text, "{{\"id\":\"c{number}\",\"type\":\"route\",\"payload\":{},\"requires\":[", payload(number));
-        for (index, parent) in prerequisites(number, count, edges).into_iter().enumerate() {
+        let _ = write!(
+            text,
+            "{{\"id\":\"c{number:07}\",\"type\":\"route\",\"payload\":{},\"requires\":[",
+            payload(number)
+        );
+        for (index, parent) in (number - share..number).enumerate() {
             if index > 0 {
                 text.push(',');
             }
-            let _ = write!(text, "{{\"id\":\"c{parent}\",\"phase\":\"retained\"}}");
+            let _ = write!(text, "{{\"id\":\"c{parent:07}\",\"phase\":\"retained\"}}");
         }
         text.push_str("]}");
     }
@@ -101,12 +113,18 @@ pub(crate) fn chain(id: &str, count: usize) -> String {
 pub(crate) fn gate_response(id: &str, prerequisites: usize) -> String {
     let mut text = format!("{{\"response\":\"{id}\",\"components\":[");
     for number in 0..prerequisites {
-        let _ = write!(text, "{{\"id\":\"p{number}\",\"type\":\"route\",\"payload\":{{}}}},");
+        let _ = write!(
+            text,
+            "{{\"id\":\"p{number}\",\"type\":\"route\",\"payload\":{{}}}},"
+        );
     }
     text.push_str("{\"id\":\"e\",\"type\":\"route\",\"payload\":{},\"requires\":[");
     for number in 0..prerequisites {
         let comma = if number > 0 { "," } else { "" };
-        let _ = write!(text, "{comma}{{\"id\":\"p{number}\",\"phase\":\"retained\"}}");
+        let _ = write!(
+            text,
+            "{comma}{{\"id\":\"p{number}\",\"phase\":\"retained\"}}"
+        );
     }
     text.push_str("]}]}");
     text
@@ -120,4 +138,18 @@ pub(crate) fn gate_record(fields: usize, epoch: usize) -> String {
     }
     text.push_str("}}");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CATALOG, catalog, gate_catalog, response};
+
+    #[test]
+    fn the_workload_is_what_it_says() {
+        assert!(catalog(CATALOG).is_some() && catalog(&gate_catalog(32)).is_some());
+        let text = response("r", 32, 200);
+        assert_eq!(text.matches("\"phase\"").count(), 200);
+        assert_eq!(text.matches("\"payload\"").count(), 32);
+        assert_eq!(super::payload(7).len(), 195);
+    }
 }

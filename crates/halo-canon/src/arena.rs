@@ -16,6 +16,8 @@ pub struct Document {
     pub(crate) text: String,
     /// Children stand next to each other and before their parent, so the root is the last cell.
     pub(crate) cells: Vec<Cell>,
+    /// Begin and end in `text` of each container whose source was canonical as it stood: it is written by one copy.
+    pub(crate) spans: Vec<[u32; 2]>,
     pub(crate) depth: u32,
 }
 
@@ -38,17 +40,22 @@ pub(crate) enum Cell {
         len: u32,
         prefix: u32,
     },
-    /// `len` cells from `start`.
+    /// `len` cells from `start`. `span`: which of the document's spans is its canonical form, or [`NO_SPAN`].
     Array {
         start: u32,
         len: u32,
+        span: u32,
     },
-    /// `len` pairs of key and value from `start`, in canonical order.
+    /// `len` pairs of key and value from `start`, in canonical order. `span` as of an array.
     Object {
         start: u32,
         len: u32,
+        span: u32,
     },
 }
+
+/// The source of a container was not canonical already.
+pub(crate) const NO_SPAN: u32 = u32::MAX;
 
 impl Cell {
     /// The string of `len` bytes of `text` from `offset` on. Texts have less than 4 GiB, see
@@ -67,8 +74,8 @@ impl Cell {
     #[inline]
     pub(crate) fn children(self) -> Option<Range<u32>> {
         match self {
-            Self::Array { start, len } => Some(start..start + len),
-            Self::Object { start, len } => Some(start..start + 2 * len),
+            Self::Array { start, len, .. } => Some(start..start + len),
+            Self::Object { start, len, .. } => Some(start..start + 2 * len),
             _ => None,
         }
     }

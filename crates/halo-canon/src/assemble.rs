@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::Document;
-use crate::arena::Cell;
+use crate::arena::{Cell, NO_SPAN};
 use crate::order::canonical_order;
 
 /// What parser and builder share: the cells of open containers wait in `waiting`, and move to `cells` together when
@@ -15,6 +15,10 @@ pub(crate) struct Assembler {
     waiting: Vec<Cell>,
     open: Vec<Open>,
     deepest: usize,
+    spans: Vec<[u32; 2]>,
+    /// How often the source differed from canonical form so far: white space, an escape, a number or an order that
+    /// RFC 8785 writes otherwise. A container during which it did not grow is canonical as it stands.
+    pub(crate) blemishes: u32,
 }
 
 /// A container that is not closed yet.
@@ -23,6 +27,10 @@ pub(crate) struct Open {
     pub(crate) object: bool,
     /// Its first child in `waiting`.
     first: u32,
+    /// Where it begins in the source; [`NO_SPAN`] where there is no source.
+    begin: u32,
+    /// The count of blemishes then.
+    blemishes: u32,
 }
 
 /// Two members of one object have this key, at these offsets of the assembler's text.
@@ -43,6 +51,8 @@ impl Assembler {
             waiting: Vec::with_capacity(64),
             open: Vec::with_capacity(16),
             deepest: 0,
+            spans: Vec::new(),
+            blemishes: 0,
         }
     }
 
@@ -81,21 +91,37 @@ impl Assembler {
     }
 
     #[inline]
-    pub(crate) fn open(&mut self, object: bool) {
-        let first = self.waiting.len() as u32;
-        self.open.push(Open { object, first });
+    pub(crate) fn open(&mut self, object: bool, begin: u32) {
+        let open = Open {
+            object,
+            first: self.waiting.len() as u32,
+            begin,
+            blemishes: self.blemishes,
+        };
+        self.open.push(open);
         self.deepest = self.deepest.max(self.open.len());
     }
 
     #[inline]
-    pub(crate) fn close_array(&mut self) {
+    pub(crate) fn close_array(&mut self, end: usize) {
         let Some(open) = self.open.pop() else { return };
-        let (start, count) = self.flush(open.first as usize);
-        self.waiting.push(Cell::Array { start, len: count });
+        let (start, len) = self.flush(open.first as usize);
+        let span = self.span(open, end);
+        self.waiting.push(Cell::Array { start, len, span });
+    }
+
+    /// The span of a container that ends before `end`, if its source is canonical.
+    #[inline]
+    fn span(&mut self, open: Open, end: usize) -> u32 {
+        if open.blemishes != self.blemishes || open.begin == NO_SPAN {
+            return NO_SPAN;
+        }
+        self.spans.push([open.begin, end as u32]);
+        (self.spans.len() - 1) as u32
     }
 
     #[inline]
-    pub(crate) fn close_object(&mut self) -> Result<(), RepeatedKey> {
+    pub(crate) fn close_object(&mut self, end: usize) -> Result<(), RepeatedKey> {
         let Some(open) = self.open.pop() else {
             return Ok(());
         };
@@ -104,10 +130,12 @@ impl Assembler {
         let text = self.text.as_bytes();
         if !ascending(text, members) {
             sort(text, members)?;
+            self.blemishes += 1;
         }
         let (start, count) = self.flush(first);
         let len = count / 2;
-        self.waiting.push(Cell::Object { start, len });
+        let span = self.span(open, end);
+        self.waiting.push(Cell::Object { start, len, span });
         Ok(())
     }
 
@@ -131,6 +159,7 @@ impl Assembler {
         Document {
             text: self.text,
             cells: self.cells,
+            spans: self.spans,
             depth: u32::try_from(self.deepest).unwrap_or(u32::MAX),
         }
     }

@@ -1,6 +1,6 @@
 //! Making a document without JSON text.
 
-use crate::arena::Cell;
+use crate::arena::{Cell, NO_SPAN};
 use crate::assemble::Assembler;
 use crate::write::needs_no_escape;
 use crate::{Document, Fault, Value, number};
@@ -148,7 +148,7 @@ impl Builder {
 
     fn begin(&mut self, object: bool) {
         if self.may_add_value() {
-            self.assembler.open(object);
+            self.assembler.open(object, NO_SPAN);
         }
     }
 
@@ -163,8 +163,8 @@ impl Builder {
                 "an end that closes nothing, or a key without a value",
             ));
         } else if !object {
-            self.assembler.close_array();
-        } else if let Err(repeated) = self.assembler.close_object() {
+            self.assembler.close_array(0);
+        } else if let Err(repeated) = self.assembler.close_object(0) {
             self.stop(Fault::DuplicateKey(repeated.key));
         }
     }

@@ -15,6 +15,17 @@ pub struct Digest([u8; 32]);
 #[error("expected `sha256:` and 64 lower-case hex digits")]
 pub struct ParseDigestError;
 
+/// Both hex digits of every byte: texts of digests stand in every witness and binding.
+const HEX: [[u8; 2]; 256] = {
+    let mut table = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = [hex_digit((byte >> 4) as u8), hex_digit((byte & 0xF) as u8)];
+        byte += 1;
+    }
+    table
+};
+
 impl Digest {
     /// Length of the text form.
     pub const TEXT_LEN: usize = PREFIX.len() + 64;
@@ -40,7 +51,7 @@ impl Digest {
         let (prefix, hex) = text.split_at_mut(PREFIX.len());
         prefix.copy_from_slice(PREFIX);
         for (pair, byte) in hex.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
-            *pair = [hex_digit(byte >> 4), hex_digit(byte & 0xF)];
+            *pair = HEX[usize::from(byte)];
         }
         text
     }
@@ -55,8 +66,8 @@ impl Digest {
 const PREFIX: &[u8] = b"sha256:";
 
 #[inline]
-fn hex_digit(value: u8) -> u8 {
-    b"0123456789abcdef"[usize::from(value & 0xF)]
+const fn hex_digit(value: u8) -> u8 {
+    b"0123456789abcdef"[(value & 0xF) as usize]
 }
 
 fn hex_value(digit: u8) -> Option<u8> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::Document;
-use crate::arena::Cell;
+use crate::arena::{Cell, NO_SPAN};
 
 /// Copies `root` and all below it out of `document`.
 ///
@@ -59,22 +59,33 @@ pub(crate) fn extract(document: &Document, root: Cell) -> Document {
                 prefix,
             }
         }
-        Cell::Array { start, len } if len > 0 => Cell::Array {
+        Cell::Array { start, len, .. } if len > 0 => Cell::Array {
             start: start - block.start as u32,
             len,
+            span: NO_SPAN,
         },
-        Cell::Object { start, len } if len > 0 => Cell::Object {
+        Cell::Object { start, len, .. } if len > 0 => Cell::Object {
             start: start - block.start as u32,
             len,
+            span: NO_SPAN,
         },
-        Cell::Array { .. } => Cell::Array { start: 0, len: 0 },
-        Cell::Object { .. } => Cell::Object { start: 0, len: 0 },
+        Cell::Array { .. } => Cell::Array {
+            start: 0,
+            len: 0,
+            span: NO_SPAN,
+        },
+        Cell::Object { .. } => Cell::Object {
+            start: 0,
+            len: 0,
+            span: NO_SPAN,
+        },
         scalar => scalar,
     };
     let cells = below.iter().chain([&root]).map(moved).collect();
     let mut part = Document {
         text,
         cells,
+        spans: Vec::new(),
         depth: 0,
     };
     part.depth = part.root().depth();

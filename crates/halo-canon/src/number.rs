@@ -249,6 +249,28 @@ pub(crate) fn is_integer(value: f64) -> bool {
     value.abs() > MAX_INTEGER || (value as i64) as f64 == value
 }
 
+/// Whether a literal is surely what RFC 8785 writes for its value. Not every canonical literal is recognised.
+///
+/// An integer without exponent is, but for `-0`. So is a decimal of at most 15 digits that does not end in a zero and
+/// is no smaller than 0.000001: so many digits name one double each, so none shorter names the same.
+pub(crate) fn is_canonical(literal: &[u8]) -> bool {
+    let digits = literal.strip_prefix(b"-").unwrap_or(literal);
+    if digits.len() > 16 {
+        return false;
+    }
+    match digits.iter().position(|byte| !byte.is_ascii_digit()) {
+        None => digits.first() != Some(&b'0') || literal == b"0",
+        Some(point) => {
+            let fraction = &digits[point + 1..];
+            let small = digits.starts_with(b"0.00000");
+            digits.get(point) == Some(&b'.')
+                && fraction.iter().all(u8::is_ascii_digit)
+                && fraction.last() != Some(&b'0')
+                && !small
+        }
+    }
+}
+
 /// Appends the RFC 8785 text of a finite number; `-0` becomes `0`. JSON has no text for any other: it becomes `null`.
 #[inline]
 pub fn write_number(out: &mut Vec<u8>, value: f64) {

@@ -75,40 +75,39 @@ impl Parser<'_> {
     /// Reads the whole text. One turn of the outer loop reads a value's beginning, up to the first value inside it; the
     /// inner loop reads what stands behind complete values, up to the next one.
     fn run(&mut self) -> Result<(), Stopped> {
-        let bytes = self.source.as_bytes();
         let mut at = 0;
         'value: loop {
-            let (byte, start) = token(bytes, at);
+            let (byte, start) = self.token(at);
             at = match byte {
                 b'"' => self.string(start)?,
                 b'{' => {
                     self.open(start, true)?;
-                    let (byte, inside) = token(bytes, start + 1);
+                    let (byte, inside) = self.token(start + 1);
                     if byte != b'}' {
                         at = self.key(inside, "a key or `}`")?;
                         continue 'value;
                     }
-                    self.end_object()?;
+                    self.end_object(inside + 1)?;
                     inside + 1
                 }
                 b'[' => {
                     self.open(start, false)?;
-                    let (byte, inside) = token(bytes, start + 1);
+                    let (byte, inside) = self.token(start + 1);
                     if byte != b']' {
                         at = inside;
                         continue 'value;
                     }
-                    self.assembler.close_array();
+                    self.assembler.close_array(inside + 1);
                     inside + 1
                 }
                 b'-' | b'0'..=b'9' => self.number(start)?,
                 _ => self.word(start)?,
             };
             while let Some(container) = self.assembler.innermost() {
-                let (byte, behind) = token(bytes, at);
+                let (byte, behind) = self.token(at);
                 match (byte, container.object) {
                     (b',', true) => {
-                        let (_, begin) = token(bytes, behind + 1);
+                        let (_, begin) = self.token(behind + 1);
                         at = self.key(begin, "a key in quotes")?;
                         continue 'value;
                     }
@@ -116,8 +115,8 @@ impl Parser<'_> {
                         at = behind + 1;
                         continue 'value;
                     }
-                    (b'}', true) => self.end_object()?,
-                    (b']', false) => self.assembler.close_array(),
+                    (b'}', true) => self.end_object(behind + 1)?,
+                    (b']', false) => self.assembler.close_array(behind + 1),
                     (_, true) => return Err(self.expected(behind, "`,` or `}`")),
                     (_, false) => return Err(self.expected(behind, "`,` or `]`")),
                 }
@@ -125,6 +124,14 @@ impl Parser<'_> {
             }
             return self.end(at);
         }
+    }
+
+    /// The next byte that is no white space, and where it stands.
+    #[inline(always)]
+    fn token(&mut self, at: usize) -> (u8, usize) {
+        let (byte, found) = token(self.source.as_bytes(), at);
+        self.assembler.blemishes += u32::from(found != at);
+        (byte, found)
     }
 
     /// Makes sure that nothing stands behind the outermost value.
@@ -143,13 +150,14 @@ impl Parser<'_> {
             let limit = self.limits.max_depth;
             return Err(self.stop(at, Fault::TooDeep { limit }));
         }
-        self.assembler.open(object);
+        // Texts have less than 4 GiB.
+        self.assembler.open(object, at as u32);
         Ok(())
     }
 
     #[inline]
-    fn end_object(&mut self) -> Result<(), Stopped> {
-        match self.assembler.close_object() {
+    fn end_object(&mut self, end: usize) -> Result<(), Stopped> {
+        match self.assembler.close_object(end) {
             Ok(()) => Ok(()),
             Err(repeated) => Err(self.repeated(repeated)),
         }
@@ -162,7 +170,8 @@ impl Parser<'_> {
         if bytes.get(at) != Some(&b'"') {
             return Err(self.expected(at, what));
         }
-        let (byte, at) = token(bytes, self.string(at)?);
+        let behind = self.string(at)?;
+        let (byte, at) = self.token(behind);
         if byte != b':' {
             return Err(self.expected(at, "`:` after the key"));
         }
@@ -210,6 +219,7 @@ impl Parser<'_> {
         if u32::try_from(self.assembler.text.len()).is_err() {
             return Err(self.stop(begin, Fault::TooLong));
         }
+        self.assembler.blemishes += 1;
         self.unescaped.push((offset as u32, begin as u32));
         let text = self.assembler.text.as_bytes();
         let cell = Cell::string(text, offset, text.len() - offset, false);
@@ -224,6 +234,8 @@ impl Parser<'_> {
                 end,
                 value: Some(value),
             }) => {
+                let literal = &self.source.as_bytes()[at..end];
+                self.assembler.blemishes += u32::from(!number::is_canonical(literal));
                 self.assembler.push(Cell::Number(value));
                 Ok(end)
             }

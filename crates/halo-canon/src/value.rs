@@ -62,12 +62,12 @@ impl<'a> Value<'a> {
             Cell::Bool(value) => Kind::Bool(value),
             Cell::Number(value) => Kind::Number(value),
             Cell::String { offset, len, .. } => Kind::String(document.slice(offset, len)),
-            Cell::Array { start, len } => Kind::Array(Array {
+            Cell::Array { start, len, .. } => Kind::Array(Array {
                 document,
                 start,
                 len,
             }),
-            Cell::Object { start, len } => Kind::Object(Object {
+            Cell::Object { start, len, .. } => Kind::Object(Object {
                 document,
                 start,
                 len,
@@ -345,7 +345,27 @@ impl<'a> Object<'a> {
     }
 
     fn cells(self) -> &'a [Cell] {
-        let (start, len) = (self.start, self.len);
-        self.document.children(Cell::Object { start, len })
+        let (start, end) = (self.start as usize, (self.start + 2 * self.len) as usize);
+        self.document.cells.get(start..end).unwrap_or(&[])
+    }
+
+    /// The values of `keys`, if these are all its members. `keys` must be in canonical order. For objects of a known
+    /// shape, which are many: one look, no search.
+    pub fn exactly<const N: usize>(self, keys: [&str; N]) -> Option<[Value<'a>; N]> {
+        let (members, _) = self.cells().as_chunks::<2>();
+        if members.len() != N {
+            return None;
+        }
+        let same = members
+            .iter()
+            .zip(keys)
+            .all(|([name, _], key)| match *name {
+                Cell::String { offset, len, .. } => {
+                    self.document.bytes(offset, len) == key.as_bytes()
+                }
+                _ => false,
+            });
+        let value = |index: usize| self.document.at(Node(self.start + 2 * index as u32 + 1));
+        same.then(|| std::array::from_fn(value))
     }
 }

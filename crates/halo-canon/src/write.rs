@@ -17,7 +17,7 @@ pub(crate) fn write_value(document: &Document, cell: &Cell, out: &mut Vec<u8>) {
     let text = document.text.as_bytes();
     let mut outer = Vec::new();
     let Some(mut innermost) = begin(document, cell, out) else {
-        return write_scalar(text, cell, out);
+        return write_whole(document, cell, out);
     };
     loop {
         while let Some(mut cell) = innermost.rest.next() {
@@ -33,7 +33,7 @@ pub(crate) fn write_value(document: &Document, cell: &Cell, out: &mut Vec<u8>) {
                         outer.push(std::mem::replace(&mut innermost, inner));
                         continue;
                     }
-                    None => write_scalar(text, cell, out),
+                    None => write_whole(document, cell, out),
                 },
             }
             out.push(b',');
@@ -47,14 +47,17 @@ pub(crate) fn write_value(document: &Document, cell: &Cell, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes the bracket that opens `cell`, if it is a container.
+/// Writes the bracket that opens `cell`, if it is a container that must be written piece by piece.
 #[inline]
 fn begin<'a>(document: &'a Document, cell: &Cell, out: &mut Vec<u8>) -> Option<Open<'a>> {
-    let object = match cell {
-        Cell::Array { .. } => false,
-        Cell::Object { .. } => true,
+    let (object, span) = match cell {
+        Cell::Array { span, .. } => (false, *span),
+        Cell::Object { span, .. } => (true, *span),
         _ => return None,
     };
+    if document.spans.get(span as usize).is_some() {
+        return None;
+    }
     out.push(if object { b'{' } else { b'[' });
     let rest = document.children(*cell).iter();
     Some(Open { rest, object })
@@ -70,9 +73,16 @@ fn end(object: bool, out: &mut Vec<u8>) {
     }
 }
 
+/// Writes a scalar, or a container whose source is canonical as it stands.
 #[inline(never)]
-fn write_scalar(text: &[u8], cell: &Cell, out: &mut Vec<u8>) {
+fn write_whole(document: &Document, cell: &Cell, out: &mut Vec<u8>) {
+    let text = document.text.as_bytes();
     match *cell {
+        Cell::Array { span, .. } | Cell::Object { span, .. } => {
+            if let Some([begin, end]) = document.spans.get(span as usize) {
+                out.extend_from_slice(&text[*begin as usize..*end as usize]);
+            }
+        }
         Cell::String { .. } => write_string_cell(text, cell, out),
         Cell::Number(value) => write_number(out, value),
         Cell::Bool(true) => out.extend_from_slice(b"true"),

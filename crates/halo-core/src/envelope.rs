@@ -38,6 +38,8 @@ pub(crate) struct Declared {
     pub(crate) certificate: Option<Node>,
     /// The list of references as declared.
     pub(crate) requires: Option<Node>,
+    /// Whether that list is sorted and without repetition already: then it stands in the digest as it is.
+    pub(crate) requires_in_order: bool,
     pub(crate) sequence: Option<u64>,
     /// Its references: sorted by id, then phase as text; no pair twice (P3).
     pub(crate) references: Range<u32>,
@@ -244,6 +246,7 @@ impl Components {
             payload: None,
             certificate: None,
             requires: None,
+            requires_in_order: false,
             sequence: None,
             references: 0..0,
             bad: None,
@@ -299,7 +302,10 @@ impl Components {
             ("requires", Kind::Array(references)) => {
                 declared.requires = Some(value.node());
                 count = references.len();
-                fault = self.read_references(references).err();
+                match self.read_references(references) {
+                    Ok(in_order) => declared.requires_in_order = in_order,
+                    Err(why) => fault = Some(why),
+                }
             }
             ("id" | "type" | "certificate" | "sequence" | "requires", _) => {
                 fault = Some(format!("the field `{name}` has the wrong kind"));
@@ -312,12 +318,12 @@ impl Components {
         count
     }
 
-    /// Appends the references of a `requires` list: sorted by id, then phase as text; no pair twice (P3).
+    /// Appends the references of a `requires` list: sorted by id, then phase as text; no pair twice (P3). Whether they
+    /// were declared so.
     pub(crate) fn read_references(
         &mut self,
         references: halo_canon::Array<'_>,
-    ) -> Result<(), String> {
-        let start = self.references.len();
+    ) -> Result<bool, String> {
         let mut ordered = true;
         let mut last: Option<(&str, Milestone)> = None;
         let mut keyed: smallvec::SmallVec<[(&str, Milestone, Node); 16]> =
@@ -338,8 +344,7 @@ impl Components {
                 id: *node,
                 phase: *phase,
             }));
-        debug_assert!(self.references.len() >= start);
-        Ok(())
+        Ok(ordered)
     }
 
     /// Computes `d_e` of the component read last, and holds its payload to the limit.
@@ -364,6 +369,10 @@ impl Components {
                 id: document.at(id),
                 type_name: document.at(type_name),
                 payload: document.at(payload),
+                requires: declared
+                    .requires
+                    .filter(|_| declared.requires_in_order)
+                    .map(|node| document.at(node)),
             };
             let (digest, payload_len) = parts.digest(document, references, buffer);
             declared.digest = Some(digest);
@@ -403,6 +412,18 @@ fn read_reference(reference: Value<'_>) -> Result<(&str, Milestone, Node), Strin
     let Some(object) = reference.as_object() else {
         return Err("a reference is an object with `id` and `phase`".into());
     };
+    if let Some([id, phase]) = object.exactly(["id", "phase"])
+        && let (Some(text), Some(phase)) = (id.as_str(), phase.as_str().and_then(milestone_of))
+        && is_id(text)
+    {
+        return Ok((text, phase, id.node()));
+    }
+    faulty_reference(object)
+}
+
+/// Says what is wrong with a reference.
+#[cold]
+fn faulty_reference(object: halo_canon::Object<'_>) -> Result<(&str, Milestone, Node), String> {
     let (mut id, mut phase) = (None, None);
     for (name, value) in object.iter() {
         match (name, value.kind()) {

@@ -12,6 +12,8 @@ pub(crate) struct ComponentText<'a> {
     pub(crate) id: Value<'a>,
     pub(crate) type_name: Value<'a>,
     pub(crate) payload: Value<'a>,
+    /// The list of references as declared, where that is sorted and without repetition (P3).
+    pub(crate) requires: Option<Value<'a>>,
 }
 
 impl ComponentText<'_> {
@@ -29,23 +31,32 @@ impl ComponentText<'_> {
         let start = out.len();
         self.payload.write_canonical(out);
         let payload_len = out.len() - start;
-        out.extend_from_slice(b",\"requires\":[");
-        for (index, reference) in references.iter().enumerate() {
-            out.extend_from_slice(if index == 0 {
-                b"{\"id\":"
-            } else {
-                b",{\"id\":"
-            });
-            document.at(reference.id).write_canonical(out);
-            out.extend_from_slice(b",\"phase\":\"");
-            out.extend_from_slice(milestone_name(reference.phase).as_bytes());
-            out.extend_from_slice(b"\"}");
+        out.extend_from_slice(b",\"requires\":");
+        match self.requires {
+            Some(list) => list.write_canonical(out),
+            None => write_references(document, references, out),
         }
-        out.extend_from_slice(b"],\"type\":");
+        out.extend_from_slice(b",\"type\":");
         self.type_name.write_canonical(out);
         out.push(b'}');
         (Digest::of(out), payload_len)
     }
+}
+
+fn write_references(document: &Document, references: &[Reference], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (index, reference) in references.iter().enumerate() {
+        out.extend_from_slice(if index == 0 {
+            b"{\"id\":"
+        } else {
+            b",{\"id\":"
+        });
+        document.at(reference.id).write_canonical(out);
+        out.extend_from_slice(b",\"phase\":\"");
+        out.extend_from_slice(milestone_name(reference.phase).as_bytes());
+        out.extend_from_slice(b"\"}");
+    }
+    out.push(b']');
 }
 
 /// `d_e` of a component given by its parts, for approvals and certificates made outside. `requires` as declared.

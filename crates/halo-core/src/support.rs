@@ -116,6 +116,24 @@ impl<'a> Records<'a> for RecordsOf<'a> {
 /// All failures of an instance. `waiting`: whether it has not left yet; waiting time, approval and `once` are judged
 /// only then. Empty is the usual case and allocates nothing.
 pub(crate) fn failures(instance: &Instance<'_>, world: &World<'_>, waiting: bool) -> Vec<Failure> {
+    judge(instance, world, waiting, true)
+}
+
+/// The same for an instance whose bound values are known to be those of its admission: then they exist.
+pub(crate) fn failures_beyond_bounds(
+    instance: &Instance<'_>,
+    world: &World<'_>,
+    waiting: bool,
+) -> Vec<Failure> {
+    judge(instance, world, waiting, false)
+}
+
+fn judge(
+    instance: &Instance<'_>,
+    world: &World<'_>,
+    waiting: bool,
+    with_bounds: bool,
+) -> Vec<Failure> {
     let mut failures = Vec::new();
     let digest = DigestText::of(instance);
     let Some(keys) = instance.keys(digest.as_str()) else {
@@ -126,7 +144,9 @@ pub(crate) fn failures(instance: &Instance<'_>, world: &World<'_>, waiting: bool
         ));
         return failures;
     };
-    bound_fields(instance, world, &keys, &mut failures);
+    if with_bounds {
+        bound_fields(instance, world, &keys, &mut failures);
+    }
     freshness(instance, world, &mut failures);
     certificate(instance, world, &mut failures);
     horizon(instance, world, &mut failures);

@@ -2,7 +2,7 @@
 
 use crate::{
     component::Certificate,
-    envelope::{Components, Declared, Reference},
+    envelope::{Declared, Reference},
     graph::GraphEdge,
     ledger::Ledger,
     phase::milestone_rank,
@@ -10,7 +10,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use halo_canon::{Digest, Document, Instant, Value};
-use halo_catalog::{Catalog, Effect, Type};
+use halo_catalog::{Catalog, Effect, Milestone, PrerequisiteRule, Type};
 use std::collections::HashSet;
 
 /// What is known of the bearer of an id: its position, and its type where the catalog has it.
@@ -31,6 +31,15 @@ pub(crate) struct Judged {
     pub(crate) edges: Vec<GraphEdge>,
 }
 
+/// A component as P2 meets it.
+pub(crate) struct Subject<'a> {
+    pub(crate) references: &'a [Reference],
+    pub(crate) document: &'a Document,
+    pub(crate) position: u32,
+    /// Its declared type, where the catalog has it.
+    pub(crate) type_: Option<u16>,
+}
+
 /// What P2 is judged against.
 pub(crate) struct Rules<'a> {
     pub(crate) catalog: &'a Catalog,
@@ -49,17 +58,15 @@ impl Rules<'_> {
     pub(crate) fn judge(
         &mut self,
         declared: &mut Declared,
-        references: &[Reference],
-        document: &Document,
-        position: u32,
+        subject: &Subject<'_>,
         bearer: &dyn Fn(&str) -> Option<Bearer>,
         edges: &mut Vec<GraphEdge>,
     ) -> Judged {
-        let mut judged = Judged::default();
-        let type_name = declared
-            .type_name
-            .and_then(|node| document.at(node).as_str());
-        judged.type_ = type_name.and_then(|name| self.catalog.type_index.get(name).copied());
+        let mut judged = Judged {
+            type_: subject.type_,
+            ..Judged::default()
+        };
+        let document = subject.document;
         let type_ = judged
             .type_
             .and_then(|ix| self.catalog.types.get(usize::from(ix)));
@@ -78,39 +85,23 @@ impl Rules<'_> {
             return judged;
         }
         let Some(type_) = type_ else {
+            let known = known_types(self.catalog);
             judged
                 .faults
-                .push(Reason::of(ReasonCode::UnknownType).with_detail(known_types(self.catalog)));
-            self.references(
-                None,
-                references,
-                document,
-                position,
-                bearer,
-                &mut judged,
-                edges,
-            );
+                .push(Reason::of(ReasonCode::UnknownType).with_detail(known));
+            self.references(None, subject, bearer, &mut judged, edges);
             return judged;
         };
         if let (Some(schema), Some(payload)) = (&type_.payload, declared.payload)
             && !schema.is_valid(document.at(payload))
         {
-            let detail = schema
-                .explain(document.at(payload))
-                .map_or_else(String::new, |violation| violation.to_string());
+            let violation = schema.explain(document.at(payload));
+            let detail = violation.map_or_else(String::new, |violation| violation.to_string());
             judged
                 .faults
                 .push(Reason::of(ReasonCode::PayloadSchema).with_detail(detail));
         }
-        self.references(
-            Some(type_),
-            references,
-            document,
-            position,
-            bearer,
-            &mut judged,
-            edges,
-        );
+        self.references(Some(type_), subject, bearer, &mut judged, edges);
         self.certificate(type_, declared, document, &mut judged);
         self.sequence(type_, declared, &mut judged);
         if self.truncated && type_.is_action() {
@@ -119,44 +110,27 @@ impl Rules<'_> {
         judged
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one rule, one place; a struct for one call would only forward"
-    )]
     fn references(
         &self,
         type_: Option<&Type>,
-        references: &[Reference],
-        document: &Document,
-        position: u32,
+        subject: &Subject<'_>,
         bearer: &dyn Fn(&str) -> Option<Bearer>,
         judged: &mut Judged,
         edges: &mut Vec<GraphEdge>,
     ) {
         let mut missing = None;
         let mut not_allowed = None;
-        let mut met: smallvec::SmallVec<[bool; 4]> = type_
-            .iter()
-            .flat_map(|type_| &type_.requires)
-            .map(|_| false)
-            .collect();
-        for reference in references {
-            let id = document.at(reference.id).as_str().unwrap_or("");
+        let required = type_.map_or(0, |type_| type_.requires.len());
+        let mut met: smallvec::SmallVec<[bool; 8]> = smallvec::smallvec![false; required];
+        for reference in subject.references {
+            let id = subject.document.at(reference.id).as_str().unwrap_or("");
             let Some(parent) = bearer(id) else {
                 missing.get_or_insert(id);
                 continue;
             };
-            let mut edge = GraphEdge::new(parent.position, position, reference.phase);
+            let mut edge = GraphEdge::new(parent.position, subject.position, reference.phase);
             if let (Some(type_), Some(parent_type)) = (type_, parent.type_) {
-                let reachable = self
-                    .catalog
-                    .types
-                    .get(usize::from(parent_type))
-                    .is_some_and(|t| t.reaches(reference.phase));
-                match type_
-                    .prerequisite_rule(parent_type, reference.phase)
-                    .filter(|_| reachable)
-                {
+                match self.rule(type_, parent_type, reference.phase) {
                     Some(rule) => edge.until_left = rule.until_left,
                     None => {
                         not_allowed.get_or_insert((id, reference.phase));
@@ -170,10 +144,10 @@ impl Rules<'_> {
             edges.push(edge);
         }
         if let Some(id) = missing {
-            judged.faults.push(
-                Reason::of(ReasonCode::MissingReference)
-                    .with_detail(format!("no component `{id}`")),
-            );
+            let detail = format!("no component `{id}`");
+            judged
+                .faults
+                .push(Reason::of(ReasonCode::MissingReference).with_detail(detail));
         }
         if let Some((id, phase)) = not_allowed {
             let phase = crate::phase::milestone_name(phase);
@@ -183,18 +157,23 @@ impl Rules<'_> {
                 .push(Reason::of(ReasonCode::PrerequisiteNotAllowed).with_detail(detail));
         }
         if let (Some(type_), Some(unmet)) = (type_, met.iter().position(|met| !met)) {
-            let name = type_
-                .requires
-                .get(unmet)
-                .and_then(|rule| self.catalog.types.get(usize::from(rule.type_?)));
-            let detail = format!(
-                "needs a prerequisite of type `{}`",
-                name.map_or("", |type_| &type_.name)
-            );
+            let rule = type_.requires.get(unmet);
+            let name = rule.and_then(|rule| self.catalog.types.get(usize::from(rule.type_?)));
+            let name = name.map_or("", |type_| &type_.name);
+            let detail = format!("needs a prerequisite of type `{name}`");
             judged
                 .faults
                 .push(Reason::of(ReasonCode::MandatoryPrerequisiteMissing).with_detail(detail));
         }
+    }
+
+    /// The rule that allows a reference, where the parent's type can reach the phase at all.
+    fn rule(&self, type_: &Type, parent: u16, phase: Milestone) -> Option<PrerequisiteRule> {
+        let reaches = self.catalog.types.get(usize::from(parent))?.reaches(phase);
+        type_
+            .prerequisite_rule(parent, phase)
+            .filter(|_| reaches)
+            .copied()
     }
 
     fn certificate(
@@ -368,25 +347,4 @@ fn known_types(catalog: &Catalog) -> String {
         .map(|type_| type_.name.as_str())
         .collect();
     format!("the catalog knows {}", names.join(", "))
-}
-
-/// First bearers and duplicates among the declared ids of a submission.
-pub(crate) fn duplicates<'a>(
-    components: &'a Components,
-    document: &'a Document,
-    first_of: impl Fn(&str) -> Option<u32>,
-) -> Vec<bool> {
-    let mut duplicate = vec![false; components.declared.len()];
-    for (position, declared) in components.declared.iter().enumerate() {
-        let Some(id) = declared.id.and_then(|node| document.at(node).as_str()) else {
-            continue;
-        };
-        if let Some(first) = first_of(id).filter(|first| *first as usize != position) {
-            duplicate[position] = true;
-            if let Some(first) = duplicate.get_mut(first as usize) {
-                *first = true;
-            }
-        }
-    }
-    duplicate
 }

@@ -97,6 +97,7 @@ impl Engine {
             id: component.document.at(id),
             type_name: component.document.at(type_name),
             payload: payload.root(),
+            requires: None,
         };
         Some(
             parts
@@ -117,7 +118,16 @@ impl Engine {
         else {
             return Verdict::NotReady(NotReady::Prerequisite);
         };
-        let failures = support::failures(&instance, &world, true);
+        // Bound values that are those of the admission exist: the comparison does for both.
+        let changed = match instance.adapter {
+            Some(_) => gate::changed_bounds(&instance, &world),
+            None => Vec::new(),
+        };
+        let failures = if instance.adapter.is_some() && changed.is_empty() {
+            support::failures_beyond_bounds(&instance, &world, true)
+        } else {
+            support::failures(&instance, &world, true)
+        };
         if !failures.is_empty() {
             return Verdict::Ends(Answer::Unsupported, self.fall_of_failures(at, failures));
         }
@@ -133,12 +143,22 @@ impl Engine {
         if let Err(not_ready) = self.readiness(at) {
             return Verdict::NotReady(not_ready);
         }
-        self.witness_verdict(&instance)
-            .unwrap_or(Verdict::Authorized)
+        match self.witness_fall(at, &changed) {
+            Some(fall) => Verdict::Ends(Answer::WitnessChanged, fall),
+            None => Verdict::Authorized,
+        }
     }
 
-    /// `WitnessOK` [eq. 8]: the catalog and the bound values are those of the admission.
-    pub(super) fn witness_fall(&self, at: ComponentRef) -> Option<Fall> {
+    /// The bound paths whose values are not those of the admission, by position.
+    pub(super) fn changed_bounds(&self, at: ComponentRef) -> Vec<u16> {
+        self.instance(at).map_or_else(Vec::new, |instance| {
+            gate::changed_bounds(&instance, &self.world())
+        })
+    }
+
+    /// `WitnessOK` [eq. 8]: the catalog and the bound values are those of the admission. A non-action has no bound
+    /// values to compare; the catalog counts for it too (P25).
+    pub(super) fn witness_fall(&self, at: ComponentRef, changed: &[u16]) -> Option<Fall> {
         let instance = self.instance(at)?;
         if instance.component.catalog != self.current_catalog() {
             let reason = Reason::about(ReasonCode::WitnessChanged, "catalog").with_detail(format!(
@@ -147,11 +167,10 @@ impl Engine {
             ));
             return Some(Fall::terminal(at, Phase::Withheld, reason));
         }
-        let world = self.world();
-        let changed = gate::changed_bounds(&instance, &world);
         if changed.is_empty() {
             return None;
         }
+        let world = self.world();
         let bounds = || {
             changed
                 .iter()
@@ -168,7 +187,7 @@ impl Engine {
             }
             _ => Recovery::Terminal,
         };
-        let reasons = gate::changed_reasons(&instance, &world, &changed);
+        let reasons = gate::changed_reasons(&instance, &world, changed);
         Some(Fall {
             at,
             phase: Phase::Withheld,
@@ -176,18 +195,6 @@ impl Engine {
             by_closure: false,
             recovery,
         })
-    }
-
-    fn witness_verdict(&self, instance: &Instance<'_>) -> Option<Verdict> {
-        let fall = if instance.adapter.is_some() {
-            self.witness_fall(instance.me)
-        } else if instance.component.catalog != self.current_catalog() {
-            let reason = Reason::about(ReasonCode::WitnessChanged, "catalog");
-            Some(Fall::terminal(instance.me, Phase::Withheld, reason))
-        } else {
-            None
-        };
-        fall.map(|fall| Verdict::Ends(Answer::WitnessChanged, fall))
     }
 
     fn decide(&mut self, at: ComponentRef) -> Answer {
@@ -252,9 +259,12 @@ impl Engine {
 
     /// P15: a fresh look at everything; if all still holds, the permit for one call.
     pub(super) fn last_look(&mut self, at: ComponentRef) -> Answer {
-        // Ancestors whose support was lost and came back since count again: everything is recomputed.
-        self.watch_ancestors(at.response, &[at.position]);
-        let answer = match self.component(at).map(|component| component.under_way) {
+        let under_way = self.component(at).map(|component| component.under_way);
+        if under_way == Some(UnderWay::Armed) {
+            // Ancestors whose support was lost and came back since count again: everything is recomputed.
+            self.watch_ancestors(at.response, &[at.position]);
+        }
+        let answer = match under_way {
             None => Answer::NoSuchInstance,
             Some(UnderWay::Idle | UnderWay::Calling) => Answer::TokenConsumed,
             Some(UnderWay::Armed) => match self.verdict(at) {

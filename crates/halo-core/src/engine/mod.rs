@@ -428,6 +428,7 @@ impl Engine {
             "{:?} → {to:?}",
             component.phase
         );
+        let could_leave = component.phase == Phase::Retained;
         component.phase = to;
         let may_leave = to == Phase::Retained && component.under_way == UnderWay::Idle;
         let set = if is_action {
@@ -437,7 +438,7 @@ impl Engine {
         };
         if may_leave {
             set.insert(at);
-        } else {
+        } else if could_leave {
             set.remove(&at);
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     obligation::{ObligationId, ObligationState},
     phase::{ComponentRef, Phase},
     reason::{Refusal, RefusalCode},
-    wellformed::{Bearer, Judged, Rules},
+    wellformed::{Bearer, Judged, Rules, Subject},
 };
 use halo_canon::{Builder, Document, Instant};
 use halo_catalog::Temporal;
@@ -313,14 +313,13 @@ impl Engine {
                 continue;
             };
             let mut edges = Vec::new();
-            let mut verdict = rules.judge(
-                declared,
-                &references,
-                &document,
+            let subject = Subject {
+                references: &references,
+                document: &document,
                 position,
-                &bearer,
-                &mut edges,
-            );
+                type_: new_types.get(&position).copied().flatten(),
+            };
+            let mut verdict = rules.judge(declared, &subject, &bearer, &mut edges);
             verdict.edges = edges;
             judged.push(verdict);
         }

@@ -80,7 +80,7 @@ impl Engine {
                 Reason::of(ReasonCode::Restart),
             ));
         }
-        self.witness_fall(at)
+        self.witness_fall(at, &self.changed_bounds(at))
     }
 
     /// The same support, the same bound values: admitted afresh, with a new generation, token and sequence; waiting

@@ -5,11 +5,11 @@ use crate::{
     component::{Component, SlotList, UnderWay},
     effect::Record,
     envelope::Submission,
-    graph::{GraphEdge, ResponseGraph},
+    graph::ResponseGraph,
     phase::Phase,
     reason::{Reason, ReasonCode, Refusal, RefusalCode},
     response::{IdIndex, Response},
-    wellformed::{self, Bearer, Judged, Rules},
+    wellformed::{Bearer, Judged, Rules, Subject},
 };
 use halo_canon::Document;
 use std::{collections::HashSet, hash::BuildHasher, sync::Arc};
@@ -129,17 +129,22 @@ impl Engine {
         mut submission: Submission,
     ) -> (Response, Vec<Judged>) {
         let document = submission.document.clone();
-        let index = self.index_ids(&submission, &document);
+        let mut declared = std::mem::take(&mut submission.components.declared);
+        let text_at =
+            |node: Option<halo_canon::Node>| node.and_then(|node| document.at(node).as_str());
+        let ids: Vec<Option<&str>> = declared
+            .iter()
+            .map(|declared| text_at(declared.id))
+            .collect();
+        let (index, first) = self.index_ids(&ids);
         let installed = self.installed(self.current_catalog());
         let catalog = &installed.catalog;
-        let types: Vec<Option<u16>> = submission
-            .components
-            .declared
+        let types: Vec<Option<u16>> = declared
             .iter()
-            .map(|d| {
+            .map(|declared| {
                 catalog
                     .type_index
-                    .get(document.at(d.type_name?).as_str()?)
+                    .get(text_at(declared.type_name)?)
                     .copied()
             })
             .collect();
@@ -151,47 +156,33 @@ impl Engine {
             truncated: submission.truncated,
             claimed: HashSet::new(),
         };
-        let mut declared = std::mem::take(&mut submission.components.declared);
-        let ids: Vec<Option<halo_canon::Node>> =
-            declared.iter().map(|declared| declared.id).collect();
-        let id_of = |position: u32| {
-            ids.get(position as usize)
-                .copied()
-                .flatten()
-                .and_then(|node| document.at(node).as_str())
-                .unwrap_or("")
-        };
+        let id_of = |position: u32| ids.get(position as usize).copied().flatten().unwrap_or("");
         let bearer = |wanted: &str| {
             let position = index.find(&self.hasher, wanted, id_of)?;
-            Some(Bearer {
-                position,
-                type_: types.get(position as usize).copied().flatten(),
-            })
+            let type_ = types.get(position as usize).copied().flatten();
+            Some(Bearer { position, type_ })
         };
         let mut edges = Vec::with_capacity(submission.components.references.len());
         let mut judged = Vec::with_capacity(declared.len());
         for (position, declared) in declared.iter_mut().enumerate() {
             let range = declared.references.start as usize..declared.references.end as usize;
             let references = submission.components.references.get(range).unwrap_or(&[]);
-            judged.push(rules.judge(
-                declared,
+            let subject = Subject {
                 references,
-                &document,
-                position as u32,
-                &bearer,
-                &mut edges,
-            ));
+                document: &document,
+                position: position as u32,
+                type_: types.get(position).copied().flatten(),
+            };
+            judged.push(rules.judge(declared, &subject, &bearer, &mut edges));
         }
         submission.components.declared = declared;
-        let first_of = |wanted: &str| index.find(&self.hasher, wanted, id_of);
-        let duplicate = wellformed::duplicates(&submission.components, &document, first_of);
-        let (graph, cyclic) = ResponseGraph::build(
-            judged.len(),
-            first_bearers_only(edges, &duplicate, &index, &self.hasher, id_of),
-        );
-        mark_whole_response_faults(&mut judged, &duplicate, &cyclic, |position| {
-            first_of(id_of(position))
-        });
+        let duplicate = duplicates(&first);
+        if duplicate.iter().any(|duplicate| *duplicate) {
+            // Cycles are judged among ids, each with its first bearer's references (P2).
+            edges.retain(|edge| first.get(edge.child as usize) == Some(&Some(edge.child)));
+        }
+        let (graph, cyclic) = ResponseGraph::build(judged.len(), edges);
+        mark_whole_response_faults(&mut judged, &duplicate, &cyclic, &first);
         let components = make_components(&submission, &judged, self.current_catalog());
         (
             Response {
@@ -205,22 +196,20 @@ impl Engine {
         )
     }
 
-    fn index_ids(&self, submission: &Submission, document: &Document) -> IdIndex {
-        let declared = &submission.components.declared;
-        let id_of = |position: u32| {
-            declared
-                .get(position as usize)
-                .and_then(|d| d.id)
-                .and_then(|node| document.at(node).as_str())
-                .unwrap_or("")
+    /// The index of ids, and for each position the first bearer of its id; nothing where there is no id.
+    fn index_ids(&self, ids: &[Option<&str>]) -> (IdIndex, Vec<Option<u32>>) {
+        let id_of = |position: u32| ids.get(position as usize).copied().flatten().unwrap_or("");
+        let mut index = IdIndex::with_capacity(ids.len());
+        let mut enter = |(position, id): (usize, &Option<&str>)| {
+            let position = position as u32;
+            id.map(|id| {
+                index
+                    .insert(&self.hasher, id, position, id_of)
+                    .unwrap_or(position)
+            })
         };
-        let mut index = IdIndex::with_capacity(declared.len());
-        for (position, declared) in declared.iter().enumerate() {
-            if let Some(id) = declared.id.and_then(|node| document.at(node).as_str()) {
-                index.insert(&self.hasher, id, position as u32, id_of);
-            }
-        }
-        index
+        let first = ids.iter().enumerate().map(&mut enter).collect();
+        (index, first)
     }
 
     fn store(&mut self, response: Response, judged: Vec<Judged>) -> u32 {
@@ -250,21 +239,19 @@ impl Engine {
     }
 }
 
-/// Cycles are judged among ids, each with its first bearer's references (P2).
-fn first_bearers_only<'a>(
-    mut edges: Vec<GraphEdge>,
-    duplicate: &[bool],
-    index: &IdIndex,
-    hasher: &foldhash::quality::SeedableRandomState,
-    id_of: impl Fn(u32) -> &'a str + Copy,
-) -> Vec<GraphEdge> {
-    if duplicate.iter().any(|duplicate| *duplicate) {
-        edges.retain(|edge| {
-            !duplicate.get(edge.child as usize).copied().unwrap_or(false)
-                || index.find(hasher, id_of(edge.child), id_of) == Some(edge.child)
-        });
+/// Which positions share their id with another one.
+fn duplicates(first: &[Option<u32>]) -> Vec<bool> {
+    let mut duplicate = vec![false; first.len()];
+    for (position, first) in first.iter().enumerate() {
+        if let Some(first) = first.filter(|first| *first as usize != position) {
+            for bearer in [position, first as usize] {
+                if let Some(duplicate) = duplicate.get_mut(bearer) {
+                    *duplicate = true;
+                }
+            }
+        }
     }
-    edges
+    duplicate
 }
 
 /// Adds `duplicate_id` and `cycle`, which take a look at the whole response. Every bearer of an id on a cycle has it;
@@ -273,18 +260,14 @@ fn mark_whole_response_faults(
     judged: &mut [Judged],
     duplicate: &[bool],
     cyclic: &[u32],
-    first_of: impl Fn(u32) -> Option<u32>,
+    first: &[Option<u32>],
 ) {
     for (position, judged) in judged.iter_mut().enumerate() {
         let duplicate = duplicate.get(position).copied().unwrap_or(false);
         if duplicate {
             judged.faults.push(Reason::of(ReasonCode::DuplicateId));
         }
-        let bearer = if duplicate {
-            first_of(position as u32)
-        } else {
-            Some(position as u32)
-        };
+        let bearer = first.get(position).copied().flatten();
         let bad = judged
             .faults
             .iter()
