@@ -10,7 +10,7 @@ fn main() {
         halo_bench::profile(200);
         return;
     }
-    if let Some(p) = halo_bench::core(|w, _, _| eprintln!("{w}")) {
+    if let Some(p) = halo_bench::core(|w, _| eprintln!("{w}")) {
         for f in &p.figures {
             println!(
                 "{:32} {:10.4} {:6} goal {:?}  n={}",

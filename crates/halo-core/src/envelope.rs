@@ -293,7 +293,7 @@ impl Components {
             ("payload", _) => declared.payload = Some(value.node()),
             ("certificate", Kind::Object(_)) => declared.certificate = Some(value.node()),
             ("sequence", Kind::Number(number)) => {
-                if number >= 1.0 && number <= MAX_INTEGER && number.fract() == 0.0 {
+                if (1.0..=MAX_INTEGER).contains(&number) && number.fract() == 0.0 {
                     declared.sequence = Some(number as u64);
                 } else {
                     fault = Some(format!("the sequence {number} is not a positive integer"));

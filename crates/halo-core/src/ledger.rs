@@ -177,7 +177,7 @@ impl AdapterLedger {
             return sequence == 0;
         }
         let gap = self.gaps.range(..=sequence).next_back();
-        !gap.is_some_and(|(_, last)| sequence <= *last)
+        gap.is_none_or(|(_, last)| sequence > *last)
     }
 
     fn take(&mut self, sequence: u64) {

@@ -262,7 +262,7 @@ impl Update {
         for (name, member) in object.iter() {
             match (name, member.kind()) {
                 ("epoch", Kind::Number(number))
-                    if number >= 0.0 && number <= MAX_INTEGER && number.fract() == 0.0 =>
+                    if (0.0..=MAX_INTEGER).contains(&number) && number.fract() == 0.0 =>
                 {
                     epoch = Some(number as u64);
                 }

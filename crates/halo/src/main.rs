@@ -1,6 +1,7 @@
 //! The command line: arguments in, an exit code out. Each command has a file of its own.
 
 mod admit;
+mod bench;
 mod check;
 mod demo;
 mod digest;
@@ -18,6 +19,10 @@ use std::{
     process::ExitCode,
 };
 use terminal::{Screen, Verdict};
+
+/// Responses are many small values: this allocator takes them at half the cost of the system's, and keeps its pages.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Decides what of an AI agent's output may act, part by part, and how what was stopped may come back.
 #[derive(Debug, Parser)]
@@ -46,6 +51,8 @@ enum Command {
     Replay(replay::Args),
     /// Print the digest of each component, for approvals and certificates.
     Digest(digest::Args),
+    /// Measure what the core costs on this machine.
+    Bench(bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -71,5 +78,6 @@ fn run(command: &Command, screen: &mut Screen) -> io::Result<Verdict> {
         Command::Admit(args) => admit::run(args, screen),
         Command::Replay(args) => replay::run(args, screen),
         Command::Digest(args) => digest::run(args, screen),
+        Command::Bench(args) => bench::run(args, screen),
     }
 }

@@ -1,0 +1,82 @@
+//! `halo bench`: what the core costs on this machine.
+
+use crate::terminal::{Paint, Screen, Verdict};
+use halo_bench::{CorePanel, Figure};
+use std::{
+    io::{self, Write},
+    time::Instant,
+};
+
+/// What `halo bench` is asked.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which panel.
+    #[arg(value_enum, default_value = "core")]
+    panel: Panel,
+}
+
+/// The panels.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Panel {
+    /// Admission, the gate, predicates and one event, in CPU time.
+    Core,
+}
+
+/// Runs a panel. The figures are facts: whether they reach their goals does not change the exit code.
+pub(crate) fn run(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
+    let Panel::Core = args.panel;
+    let begin = Instant::now();
+    let panel = halo_bench::core(|what, done| {
+        let left = match begin.elapsed().as_secs_f64() {
+            elapsed if done > 0.0 => format!(", about {:.0} s left", elapsed / done * (1.0 - done)),
+            _ => String::new(),
+        };
+        screen.error_line(&format!("measuring {what}{left}"));
+    });
+    let Some(panel) = panel else {
+        screen.complain("the panel's own catalogs do not load; this is a defect");
+        return Ok(Verdict::Unusable);
+    };
+    if screen.json() {
+        screen.document(&panel, false)?;
+    } else {
+        print(&panel, screen)?;
+    }
+    Ok(Verdict::Fine)
+}
+
+fn print(panel: &CorePanel, screen: &mut Screen) -> io::Result<()> {
+    let heading = format!("{} build, {}, {}", panel.build, panel.clock, panel.machine);
+    let heading = screen.paint(Paint::Bold, &heading);
+    writeln!(screen, "{heading}")?;
+    for figure in &panel.figures {
+        print_figure(figure, screen)?;
+    }
+    writeln!(
+        screen,
+        "admission: {:.2} units from bytes, {:.2} from parsed values",
+        panel.admission_bytes_units, panel.admission_scope_units
+    )
+}
+
+fn print_figure(figure: &Figure, screen: &mut Screen) -> io::Result<()> {
+    let Figure {
+        name,
+        median,
+        unit,
+        at_most,
+        samples,
+    } = figure;
+    let goal = match at_most {
+        None => String::new(),
+        Some(goal) if median <= goal => {
+            screen.paint(Paint::Green, &format!("within the goal of {goal:.3}"))
+        }
+        Some(goal) => screen.paint(Paint::Yellow, &format!("over the goal of {goal:.3}")),
+    };
+    writeln!(
+        screen,
+        "{name:30} {median:10.4} {unit:6} median of {:4}  {goal}",
+        samples.len()
+    )
+}
