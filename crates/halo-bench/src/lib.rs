@@ -7,4 +7,4 @@ mod clock;
 mod core;
 mod workload;
 
-pub use crate::core::{CorePanel, Figure, core, profile, quick};
+pub use crate::core::{CorePanel, Figure, core};

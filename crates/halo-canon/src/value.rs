@@ -76,9 +76,10 @@ impl<'a> Value<'a> {
     }
 
     /// The string, if it is one.
+    #[inline]
     pub fn as_str(self) -> Option<&'a str> {
-        match self.kind() {
-            Kind::String(text) => Some(text),
+        match *self.document.cell_ref(self.node.0) {
+            Cell::String { offset, len, .. } => Some(self.document.slice(offset, len)),
             _ => None,
         }
     }
@@ -296,7 +297,25 @@ impl<'a> Object<'a> {
         } else {
             self.search(key.as_bytes(), wanted)
         };
-        index.map(|index| self.pair(index).1)
+        index.map(|index| self.document.at(Node(self.start + 2 * index + 1)))
+    }
+
+    /// The member `key`, looked for first at `hint`, the place it had in another object of the same shape.
+    pub fn get_near(self, key: &str, hint: u32) -> Option<Value<'a>> {
+        if hint < self.len {
+            let at = self.start + 2 * hint;
+            if let Cell::String { offset, len, .. } = *self.document.cell_ref(at)
+                && self.document.bytes(offset, len) == key.as_bytes()
+            {
+                return Some(self.document.at(Node(at + 1)));
+            }
+        }
+        self.get(key)
+    }
+
+    /// The place of a member's value among the members, as a hint for [`Self::get_near`].
+    pub fn place(self, value: Value<'_>) -> u32 {
+        value.node.0.saturating_sub(self.start) / 2
     }
 
     /// The members in canonical order.

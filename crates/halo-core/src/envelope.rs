@@ -330,8 +330,10 @@ impl Components {
             smallvec::SmallVec::new();
         for reference in references.iter() {
             let (id, phase, node) = read_reference(reference)?;
-            ordered &=
-                last.is_none_or(|last| (last.0, text_order(last.1)) < (id, text_order(phase)));
+            ordered &= last.is_none_or(|last| {
+                let by_phase = || text_order(last.1).cmp(&text_order(phase));
+                last.0.cmp(id).then_with(by_phase).is_lt()
+            });
             last = Some((id, phase));
             keyed.push((id, phase, node));
         }

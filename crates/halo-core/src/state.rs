@@ -390,7 +390,8 @@ pub(crate) enum BoundValue {
     Absent,
     Epoch(u64),
     Provenance(Arc<str>),
-    Value(Arc<Document>, Node),
+    /// The value, and where its last step found it: an update of the same shape is compared without a search.
+    Value(Arc<Document>, Node, u32),
 }
 
 impl BoundValue {
@@ -403,7 +404,10 @@ impl BoundValue {
             BoundField::Epoch => Self::Epoch(record.epoch),
             BoundField::Provenance => Self::Provenance(record.provenance.clone()),
             BoundField::Value(path) => match descend(record.value(), path, keys) {
-                Some(value) => Self::Value(record.document.clone(), value.node()),
+                Some(value) => {
+                    let place = place(record.value(), path, keys, value);
+                    Self::Value(record.document.clone(), value.node(), place)
+                }
                 None => Self::Absent,
             },
         }
@@ -425,16 +429,18 @@ impl BoundValue {
                 Arc::ptr_eq(provenance, &record.provenance) || *provenance == record.provenance
             }
             // One document, one path, one instance: the same node.
-            (BoundField::Value(_), Self::Value(document, _))
+            (BoundField::Value(_), Self::Value(document, ..))
                 if Arc::ptr_eq(document, &record.document) =>
             {
                 true
             }
-            (BoundField::Value(path), _) => match (descend(record.value(), path, keys), self) {
-                (Some(value), Self::Value(document, node)) => document.at(*node) == value,
-                (None, Self::Absent) => true,
-                _ => false,
-            },
+            (BoundField::Value(path), Self::Value(document, node, place)) => {
+                descend_near(record.value(), path, keys, *place)
+                    .is_some_and(|value| document.at(*node) == value)
+            }
+            (BoundField::Value(path), Self::Absent) => {
+                descend(record.value(), path, keys).is_none()
+            }
             _ => false,
         }
     }
@@ -448,7 +454,7 @@ impl BoundValue {
             Self::Absent => out.extend_from_slice(b"null"),
             Self::Epoch(epoch) => write_number(out, *epoch as f64),
             Self::Provenance(provenance) => write_string(out, provenance),
-            Self::Value(document, node) => document.at(*node).write_canonical(out),
+            Self::Value(document, node, _) => document.at(*node).write_canonical(out),
         }
     }
 
@@ -516,6 +522,29 @@ pub(crate) fn descend<'a>(
         PathSegment::Index(index) => value.get(keys.text(index)?),
         PathSegment::Any => None,
     })
+}
+
+/// The same, with a hint where the last step was found before.
+fn descend_near<'a>(
+    value: Value<'a>,
+    path: &[PathSegment],
+    keys: &Keys<'_>,
+    place: u32,
+) -> Option<Value<'a>> {
+    match path.split_last() {
+        Some((PathSegment::Field(name), before)) => descend(value, before, keys)?
+            .as_object()?
+            .get_near(name, place),
+        _ => descend(value, path, keys),
+    }
+}
+
+/// Where the last step of a path found its value.
+fn place(value: Value<'_>, path: &[PathSegment], keys: &Keys<'_>, found: Value<'_>) -> u32 {
+    let parent = path
+        .split_last()
+        .and_then(|(_, before)| descend(value, before, keys)?.as_object());
+    parent.map_or(0, |parent| parent.place(found))
 }
 
 /// A reason about a bound path that changed, with both values.
