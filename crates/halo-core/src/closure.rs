@@ -22,8 +22,8 @@ impl RetainedSet {
     }
 }
 
-/// The greatest subset of `group` in which every component is supported and every prerequisite is in the set, or
-/// stands outside the group and is held by `outside`. `supported` runs parallel to `group`.
+/// The greatest subset of `group` in which every component is supported and every prerequisite is in the set, or is
+/// held by `outside` whatever the set. `supported` runs parallel to `group`.
 ///
 /// O(|V| + |D|): each component is excluded at most once, and each edge followed at most once.
 pub fn greatest(
@@ -59,6 +59,7 @@ pub fn greatest(
         for edge in graph.dependents(node) {
             if let Some(child) = standing.get_mut(edge.child as usize)
                 && *child == Standing::Member
+                && !outside(edge)
             {
                 *child = Standing::Excluded;
                 lost.push(edge.child);

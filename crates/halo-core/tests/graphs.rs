@@ -360,15 +360,24 @@ fn a_parent_outside_the_group_counts_as_the_caller_says() {
     let parents = vec![vec![], vec![0], vec![1]];
     let (graph, _) = ResponseGraph::build(3, edges(&parents));
     for holds in [false, true] {
-        let set = greatest(&graph, &[1, 2], &[true, true], |edge| {
-            assert_eq!(
-                (edge.parent, edge.child),
-                (0, 1),
-                "only the edge that leaves the group"
-            );
-            holds
-        });
+        let outside = |edge: &GraphEdge| (edge.parent, edge.child) == (0, 1) && holds;
+        let set = greatest(&graph, &[1, 2], &[true, true], outside);
         assert!(!set.contains(0), "outside the group is not in the set");
         assert_eq!((set.contains(1), set.contains(2)), (holds, holds));
+    }
+}
+
+#[test]
+fn what_the_caller_holds_needs_no_membership() {
+    let parents = vec![vec![], vec![0], vec![0, 1]];
+    let (graph, _) = ResponseGraph::build(3, edges(&parents));
+    for (held, wanted) in [
+        ((0, 1), [true, false]),
+        ((0, 2), [false, false]),
+        ((9, 9), [false, false]),
+    ] {
+        let outside = |edge: &GraphEdge| (edge.parent, edge.child) == held;
+        let set = greatest(&graph, &[0, 1, 2], &[false, true, true], outside);
+        assert_eq!([1, 2].map(|node| set.contains(node)), wanted, "{held:?}");
     }
 }

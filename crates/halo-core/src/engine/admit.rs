@@ -59,8 +59,7 @@ impl Engine {
             .zip(&judged)
             .map(|(position, failures)| failures.is_empty() && well_formed(position))
             .collect();
-        self.watch_ancestors(response, group);
-        let retained = self.closure(response, group, &supported);
+        let retained = self.close(response, group, &supported, group);
         self.retain(response, group, &retained);
         for position in group
             .iter()
@@ -75,13 +74,6 @@ impl Engine {
         {
             self.enter_first_phase(at(position));
         }
-    }
-
-    fn closure(&self, response: u32, group: &[u32], supported: &[bool]) -> RetainedSet {
-        let graph = &self.responses[response as usize].graph;
-        greatest(graph, group, supported, |edge| {
-            self.edge_holds(response, edge)
-        })
     }
 
     /// Whether an edge's parent is in `A*` for its child: the parent that the child was admitted with, live, or left
@@ -176,77 +168,98 @@ impl Engine {
         }
     }
 
-    /// Brings the watched set up to date for parents that left and that nobody waited for until now, and for those
-    /// that lapsed under way: those whose support and ancestors hold count again (P9).
-    pub(super) fn watch_ancestors(&mut self, response: u32, group: &[u32]) {
-        let mut order: Vec<u32> = Vec::new();
-        let mut stack: Vec<(u32, bool)> = Vec::new();
-        let unwatched_parents = |engine: &Self, node: u32| -> Vec<u32> {
-            let graph = &engine.responses[response as usize].graph;
-            let asks = |edge: &&GraphEdge| {
-                let parent = engine.component(ComponentRef {
-                    response,
-                    position: edge.parent,
-                });
-                !edge.until_left
-                    && parent.is_some_and(|parent| {
-                        parent.lapsed || (parent.phase.has_left() && !parent.monitored)
-                    })
-            };
-            graph
-                .prerequisites(node)
-                .iter()
-                .filter(asks)
-                .map(|edge| edge.parent)
-                .collect()
-        };
-        for position in group {
-            stack.extend(
-                unwatched_parents(self, *position)
-                    .into_iter()
-                    .map(|parent| (parent, false)),
-            );
+    /// The retained set among `group`. Ancestors of `of` that left and that nobody waited for until now, or that lapsed
+    /// under way, are judged with it: what of them is in `A*` counts again, and is watched (P9).
+    pub(super) fn close(
+        &mut self,
+        response: u32,
+        group: &[u32],
+        supported: &[bool],
+        of: &[u32],
+    ) -> RetainedSet {
+        let at = |position: u32| ComponentRef { response, position };
+        let ancestors = self.unwatched_ancestors(response, of);
+        let graph = &self.responses[response as usize].graph;
+        let outside = |edge: &GraphEdge| self.edge_holds(response, edge);
+        if ancestors.is_empty() {
+            return greatest(graph, group, supported, outside);
         }
-        let mut seen = std::collections::HashSet::new();
-        while let Some((node, expanded)) = stack.pop() {
-            if expanded {
-                order.push(node);
-            } else if seen.insert(node) {
-                stack.push((node, true));
-                stack.extend(
-                    unwatched_parents(self, node)
-                        .into_iter()
-                        .map(|parent| (parent, false)),
-                );
+        let same_parents = |position: u32| {
+            graph.prerequisites(position).iter().all(|edge| {
+                self.component(at(edge.parent))
+                    .is_some_and(|parent| parent.version == edge.version)
+            })
+        };
+        let may_count = |position: &u32| self.local(at(*position)).0 && same_parents(*position);
+        let nodes: Vec<u32> = group.iter().chain(&ancestors).copied().collect();
+        let supported: Vec<bool> = supported
+            .iter()
+            .copied()
+            .chain(ancestors.iter().map(may_count))
+            .collect();
+        let retained = greatest(graph, &nodes, &supported, outside);
+        for position in ancestors {
+            if retained.contains(position) {
+                self.watch(at(position));
             }
         }
-        for position in order {
-            self.watch_if_member(ComponentRef { response, position });
-        }
+        retained
     }
 
-    /// Whether an instance that left, or is about to, is in `A*`; and when time alone may change that.
-    pub(super) fn membership(&self, at: ComponentRef) -> (bool, Option<Instant>) {
+    /// Ancestors that left, or lapsed under way, and do not count for anybody at present.
+    fn unwatched_ancestors(&self, response: u32, of: &[u32]) -> Vec<u32> {
+        let Some(stored) = self.responses.get(response as usize) else {
+            return Vec::new();
+        };
+        let mut seen = std::collections::BTreeSet::new();
+        let mut stack = of.to_vec();
+        while let Some(node) = stack.pop() {
+            for edge in stored.graph.prerequisites(node) {
+                let unwatched = stored.get(edge.parent).is_some_and(|parent| {
+                    parent.lapsed || (parent.phase.has_left() && !parent.monitored)
+                });
+                if unwatched && !edge.until_left && seen.insert(edge.parent) {
+                    stack.push(edge.parent);
+                }
+            }
+        }
+        seen.into_iter().collect()
+    }
+
+    /// The current local support of an instance that left, or is about to; and when time alone may change it.
+    fn local(&self, at: ComponentRef) -> (bool, Option<Instant>) {
         let Some(instance) = self.instance(at) else {
             return (false, None);
         };
         let world = self.world();
         let waiting =
             instance.component.phase.is_live() && instance.component.under_way != UnderWay::Calling;
-        let member = support::failures(&instance, &world, waiting).is_empty()
+        let holds = support::failures(&instance, &world, waiting).is_empty();
+        (holds, support::deadline(&instance, &world, waiting))
+    }
+
+    /// Whether such an instance is in `A*`, given that what is watched is; and when time alone may change that.
+    pub(super) fn membership(&self, at: ComponentRef) -> (bool, Option<Instant>) {
+        let (holds, deadline) = self.local(at);
+        let member = holds
             && self.responses[at.response as usize]
                 .graph
                 .prerequisites(at.position)
                 .iter()
                 .all(|edge| self.edge_holds(at.response, edge));
-        (member, support::deadline(&instance, &world, waiting))
+        (member, deadline)
     }
 
-    /// Watches an instance that left, if it is in `A*` now; one that lapsed under way counts again.
+    /// Watches an instance that left, if it is in `A*` now.
     pub(super) fn watch_if_member(&mut self, at: ComponentRef) {
-        let (true, deadline) = self.membership(at) else {
-            return;
-        };
+        if self.membership(at).0 {
+            self.watch(at);
+        }
+    }
+
+    /// Watches an instance that left and is in `A*`. One that lapsed under way is watched, and counts again.
+    fn watch(&mut self, at: ComponentRef) {
+        let (_, deadline) = self.local(at);
         if let Some(component) = self.component_mut(at)
             && component.phase.is_live()
         {

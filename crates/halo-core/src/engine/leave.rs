@@ -262,7 +262,7 @@ impl Engine {
         let under_way = self.component(at).map(|component| component.under_way);
         if under_way == Some(UnderWay::Armed) {
             // Ancestors whose support was lost and came back since count again: everything is recomputed.
-            self.watch_ancestors(at.response, &[at.position]);
+            self.close(at.response, &[], &[], &[at.position]);
         }
         let answer = match under_way {
             None => Answer::NoSuchInstance,
@@ -428,7 +428,7 @@ impl Engine {
         if component.generation != generation || component.under_way != UnderWay::Calling {
             return;
         }
-        component.under_way = UnderWay::Idle;
+        // It stays under way until its phase says what came of it: nothing in between may take it for live.
         let is_action = component.token.is_some();
         match outcome {
             Outcome::Accepted => {
@@ -456,6 +456,7 @@ impl Engine {
         };
         let was_live = before.is_live();
         if let Some(component) = self.component_mut(at) {
+            component.under_way = UnderWay::Idle;
             component.lapsed = false;
         }
         self.set_phase(at, phase);

@@ -16,9 +16,6 @@ impl Engine {
                 .map_or(UnderWay::Idle, |component| component.under_way);
             if was != UnderWay::Idle {
                 // Its token was spent and nobody knows what came of it (P13, P17).
-                if let Some(component) = self.component_mut(*at) {
-                    component.under_way = UnderWay::Idle;
-                }
                 self.unsettle_if_armed(*at, was);
                 self.left(*at, Phase::InDoubt);
             }

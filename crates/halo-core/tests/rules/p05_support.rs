@@ -131,7 +131,7 @@ fn p05_a_certificate_is_in_time_from_not_before_until_before_expires() {
     bench.set("f", json!({"value": 0}));
     let payload = json!({"end": bench.instant(1_000), "row": "r1"});
     let digest = digest("a", "act", &payload);
-    let mut submit = |bench: &mut Bench, response: &str, from: i64, to: i64| {
+    let submit = |bench: &mut Bench, response: &str, from: i64, to: i64| {
         let certificate = certificate(bench, &digest, from, to, json!({}));
         let act = json!({"id": "a", "type": "act", "payload": payload, "certificate": certificate});
         bench

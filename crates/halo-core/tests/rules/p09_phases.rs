@@ -219,6 +219,32 @@ fn p09_another_digest_under_the_id_is_not_that_parent() {
 }
 
 #[test]
+fn p09_who_left_between_candidates_is_judged_with_them() {
+    let mut bench = bench(&["a:act", "b:act a@retained", "n:note a@retained b@retained"]);
+    bench.ask("r", "a");
+    bench.ask("r", "b");
+    bench.observe("r", "a", Reply::Failure);
+    assert_eq!(
+        bench.stand("r", "n"),
+        "invalidated prerequisite_excluded:a prerequisite_excluded:b"
+    );
+    // The same a again: b is in A* with it, and so is n.
+    bench.support("r", "a").unwrap();
+    let again = json!([
+        component("a:act"),
+        component("n:note a@retained b@retained")
+    ]);
+    bench.candidates("r", "a", again).unwrap();
+    assert_eq!(
+        ["a", "b", "n"].map(|id| bench.phase("r", id)),
+        ["retained", "dispatched", "retained"]
+    );
+    // And b counts through its current support from then on.
+    support(&mut bench, "b", false);
+    assert_eq!(bench.stand("r", "n"), "invalidated prerequisite_excluded:b");
+}
+
+#[test]
 fn p10_an_event_reconsiders_what_it_touches_and_its_descendants_only() {
     let mut bench = bench(&["a:act", "b:act", "n:note a@retained", "m:note b@retained"]);
     let before = [bench.view("r", "b"), bench.view("r", "m")].map(|view| format!("{view:?}"));

@@ -84,20 +84,22 @@ fn p17_outcomes_of_a_call() {
     }
 }
 
+type Resolve = Box<dyn Fn(&mut Bench)>;
+
 #[test]
 fn p17_in_doubt_is_resolved_by_observation_or_settlement_and_never_sent_again() {
-    let resolve: [(&dyn Fn(&mut Bench), &str); 4] = [
-        (&|bench| bench.observe("r", "a", Reply::Success), "observed"),
+    let observed = |reply| move |bench: &mut Bench| bench.observe("r", "a", reply);
+    let settled =
+        |settlement| move |bench: &mut Bench| drop(bench.settle("r", "a", settlement).unwrap());
+    let resolve: [(Resolve, &str); 4] = [
+        (Box::new(observed(Reply::Success)), "observed"),
         (
-            &|bench| bench.observe("r", "a", Reply::Failure),
+            Box::new(observed(Reply::Failure)),
             "failed observed_failure",
         ),
+        (Box::new(settled(Settlement::Happened)), "observed"),
         (
-            &|bench| drop(bench.settle("r", "a", Settlement::Happened).unwrap()),
-            "observed",
-        ),
-        (
-            &|bench| drop(bench.settle("r", "a", Settlement::DidNotHappen).unwrap()),
+            Box::new(settled(Settlement::DidNotHappen)),
             "failed did_not_happen",
         ),
     ];

@@ -509,3 +509,65 @@ fn p29_a_rolling_action_that_came_back_by_recovery_is_no_later_window() {
         .unwrap();
     assert_eq!(bench.ask("r", "x"), Answer::Unsettled);
 }
+
+/// What is under way is not taken for pending when its outcome comes and its records are unsettled by another.
+#[test]
+fn p29_an_outcome_ends_an_attempt_without_a_phase_in_between() {
+    for crash in [false, true] {
+        let mut bench = bench();
+        let pay = json!({"from": "A", "amount": 1});
+        submit(&mut bench, "r1", "pay", pay.clone());
+        submit(&mut bench, "r2", "pay", pay.clone());
+        bench.hold_spends = true;
+        bench.hold_outcomes = true;
+        bench.ask("r1", "x");
+        bench.ask("r2", "x");
+        bench.look(bench.at("r1", "x"));
+        bench.records.clear();
+        if crash {
+            // The second one is armed, and the first one's write is unsettled.
+            bench.restart();
+            assert_eq!(
+                ["r1", "r2"].map(|r| bench.phase(r, "x")),
+                ["in_doubt", "in_doubt"]
+            );
+        } else {
+            submit(&mut bench, "r0", "pay", json!({"from": "B", "amount": 1}));
+            bench.observe("r0", "x", Reply::Success);
+            bench.finish(bench.at("r1", "x"), 1, Outcome::Refused);
+            assert_eq!(bench.stand("r1", "x"), "failed adapter_refused");
+        }
+        let passing = bench.records.iter().any(|record| {
+            matches!(
+                record,
+                halo_core::Record::Phase {
+                    to: halo_core::Phase::Pending,
+                    ..
+                }
+            )
+        });
+        assert!(!passing, "{:?}", bench.records);
+    }
+}
+
+#[test]
+fn p29_a_refused_writer_that_another_one_holds_back_just_fails() {
+    let mut bench = bench();
+    let pay = json!({"from": "A", "amount": 1});
+    submit(&mut bench, "failed", "pay", pay.clone());
+    bench.answers.insert("bank".into(), Outcome::Refused);
+    bench.ask("failed", "x");
+    submit(&mut bench, "r", "pay", pay);
+    bench.hold_outcomes = true;
+    bench.ask("r", "x");
+    // A contradiction unsettles the record while the call is out.
+    bench.observe("failed", "x", Reply::Success);
+    bench.records.clear();
+    bench.finish(bench.at("r", "x"), 1, Outcome::Refused);
+    assert_eq!(bench.stand("r", "x"), "failed adapter_refused");
+    let phases = bench
+        .records
+        .iter()
+        .filter(|record| matches!(record, halo_core::Record::Phase { .. }));
+    assert_eq!(phases.count(), 1, "retained → failed");
+}
