@@ -63,6 +63,7 @@ impl Memory {
 fn check(oracle: &Oracle, event: &Event<'_>, memory: &mut Memory) {
     note_admissions(event, memory);
     invariant_i1_nothing_leaves_unless_in_a_star_and_ready(oracle, event, memory);
+    property_token_non_reuse(event, &memory.spent);
     invariant_i2_one_call_per_token_binding_and_sequence(event, memory);
     invariant_i3_what_leaves_has_the_admitted_digest(oracle, event, memory);
     invariant_i4_what_ended_never_leaves(event, memory);
@@ -214,15 +215,46 @@ fn invariant_i2_one_call_per_token_binding_and_sequence(event: &Event<'_>, memor
             Seen::Moved { .. } => {}
         }
     }
-    // Token non-reuse, from the holder's side: what was spent, or is not the newest, is never accepted.
-    if let (Input::Dispatch { token: Some(_), .. }, Ok(Handled::Answered(Answer::Authorized))) =
-        (event.input, event.handled)
-    {
-        let armed = event
-            .seen
-            .iter()
-            .filter(|seen| matches!(seen, Seen::Armed(..)));
-        assert_eq!(armed.count(), 1);
+}
+
+/// From the holder's side: what was spent, or is of an earlier or ended instance, is never accepted again.
+fn property_token_non_reuse(event: &Event<'_>, spent_before: &HashSet<(ComponentRef, u32)>) {
+    let (
+        Input::Dispatch {
+            payload: None,
+            token: Some(_),
+            ..
+        },
+        Ok(Handled::Answered(answer)),
+    ) = (event.input, event.handled)
+    else {
+        return;
+    };
+    let Some(bearer) = event.bearer else {
+        assert!(
+            matches!(answer, Answer::TokenUnknown | Answer::NoSuchInstance),
+            "P16: {answer} to a token that was never issued"
+        );
+        return;
+    };
+    let (at, generation) = bearer;
+    let before = &event.before[&at];
+    let wanted = if spent_before.contains(&bearer) {
+        Some(Answer::TokenConsumed)
+    } else if before.generation != generation || !before.phase.is_live() {
+        Some(Answer::TokenRevoked)
+    } else {
+        None
+    };
+    match wanted {
+        Some(wanted) => assert_eq!(*answer, wanted, "P16: the token of {bearer:?}"),
+        None => assert!(
+            !matches!(
+                answer,
+                Answer::TokenUnknown | Answer::TokenConsumed | Answer::TokenRevoked
+            ),
+            "P16: {answer} to the genuine token of {bearer:?}"
+        ),
     }
 }
 

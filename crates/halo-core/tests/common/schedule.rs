@@ -1,7 +1,7 @@
 //! Random schedules: a driver that does everything a runtime and its users may do, at any moment, from a seed.
 
 use super::{
-    oracle::{Oracle, Snaps, Under, snaps},
+    oracle::{Oracle, Snap, Snaps, Under, snaps},
     prng::Prng,
     specs::{SPECS, Spec},
 };
@@ -58,6 +58,8 @@ pub struct Event<'a> {
     pub touched: &'a [String],
     /// Of candidates: the positions that the obligation lets be replaced.
     pub scope: Option<(u32, Vec<u32>)>,
+    /// Of a token that was presented: whose it is.
+    pub bearer: Option<(ComponentRef, u32)>,
     /// Who was under way before.
     pub under: &'a HashMap<ComponentRef, Under>,
 }
@@ -75,7 +77,7 @@ pub struct Schedule {
     armed: Vec<ComponentRef>,
     calls: Vec<(ComponentRef, u32)>,
     tells: Vec<ObligationId>,
-    tokens: Vec<Presented>,
+    tokens: Vec<(Presented, (ComponentRef, u32))>,
     kept: HashSet<(ComponentRef, u32)>,
     responses: Vec<String>,
     snaps: Snaps,
@@ -361,7 +363,12 @@ impl Schedule {
             }
             2 => token = Some(Presented::new([9; 16])),
             3..=5 if !self.tokens.is_empty() => {
-                token = Some(self.tokens[self.prng.below(self.tokens.len())].clone());
+                let (known, bearer) = &self.tokens[self.prng.below(self.tokens.len())];
+                token = Some(known.clone());
+                // At its own component, mostly.
+                at = bearer.0;
+                response = self.responses[at.response as usize].clone();
+                component = self.engine.view(at).unwrap().id.to_owned();
             }
             6 => {
                 token = self
@@ -523,8 +530,25 @@ impl Schedule {
             }
         }
         match self.prng.below(16) {
-            // Outside the scope.
-            0 => {
+            // Outside the scope, and as good as one in it otherwise.
+            0 | 6 => {
+                let ended = |(other, snap): &(&ComponentRef, &Snap)| {
+                    other.response == at.response && snap.phase.has_ended() && !snap.terminal
+                };
+                let strays: Vec<Value> = self
+                    .snaps
+                    .iter()
+                    .filter(ended)
+                    .map(|(other, _)| self.oracle.declared[other].clone())
+                    .filter(|declared| !scope.iter().any(|id| declared["id"] == id.as_str()))
+                    .collect();
+                if !strays.is_empty() {
+                    let mut stray = self.prng.pick(&strays).clone();
+                    stray.as_object_mut().unwrap().remove("sequence");
+                    candidates.push(stray);
+                }
+            }
+            7 => {
                 let other = format!("c{}", self.prng.below(7));
                 candidates.push(self.component(&other, &[]));
             }
@@ -651,7 +675,16 @@ impl Schedule {
         self.oracle
             .take_up(&after, rolled, matches!(input, Input::Restart));
         self.keep_tokens(&after);
+        let bearer = match &input {
+            Input::Dispatch { token, .. } => self
+                .tokens
+                .iter()
+                .find(|(known, _)| Some(known) == token.as_ref())
+                .map(|(_, bearer)| *bearer),
+            _ => None,
+        };
         let event = Event {
+            bearer,
             input: &input,
             handled: &handled,
             before: &before,
@@ -827,7 +860,7 @@ impl Schedule {
             if self.engine.find(response, id) == Some(*at)
                 && let Some(presented) = self.engine.present(response, id, snap.generation)
             {
-                self.tokens.push(presented);
+                self.tokens.push((presented, (*at, snap.generation)));
             }
         }
     }
