@@ -75,7 +75,7 @@ fn p01_refused_whole_in_the_order_of_the_rule() {
             "too_large",
         ),
         (
-            json!({"response": "known", "components": [note("a", json!(vec![needs("b", "retained"); 9]))]})
+            json!({"response": "known", "components": [note("a", json!((0..9).map(|n| needs(&format!("b{n}"), "retained")).collect::<Vec<_>>()))]})
                 .to_string(),
             "too_large",
         ),
