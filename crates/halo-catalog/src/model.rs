@@ -53,7 +53,7 @@ pub type RouteIx = u16;
 pub struct Limits {
     /// Most components of a response.
     pub components: usize,
-    /// Most prerequisite references of a response, as declared.
+    /// Most prerequisite references of a response; a repeated one counts once (P3).
     pub prerequisites: usize,
     /// Most bytes of a response's text.
     pub response_bytes: usize,

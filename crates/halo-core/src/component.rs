@@ -74,8 +74,10 @@ pub(crate) struct Component {
     pub(crate) type_: Option<u16>,
     /// `d_e`; nothing for a bad component.
     pub(crate) digest: Option<Digest>,
-    /// Grows when the digest changes: dependents keep the parent they were admitted with (P9).
+    /// Which of its digests it has: dependents keep the parent they were admitted with (P9).
     pub(crate) version: u32,
+    /// The digest of each version; empty while there is one only. A digest that returns is the version it was.
+    pub(crate) digests: Vec<Option<Digest>>,
     pub(crate) given_sequence: Option<u64>,
 
     pub(crate) generation: u32,
@@ -160,6 +162,15 @@ impl Component {
             components.references.clear();
         }
         components.references
+    }
+
+    /// The digests it had so far, by version.
+    pub(crate) fn versions(&self) -> Vec<Option<Digest>> {
+        if self.digests.is_empty() {
+            vec![self.digest]
+        } else {
+            self.digests.clone()
+        }
     }
 
     /// Watched for changes of its support: live, or left with a dependent that waits.

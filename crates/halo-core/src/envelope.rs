@@ -237,7 +237,7 @@ pub(crate) fn is_id(text: &str) -> bool {
 }
 
 impl Components {
-    /// Reads one component; returns how many references it declares, repeated ones counted.
+    /// Reads one component; returns how many references it declares, a repeated one counted once (P3).
     pub(crate) fn read(&mut self, value: Value<'_>) -> usize {
         let start = self.references.len();
         let mut declared = Declared {
@@ -301,10 +301,16 @@ impl Components {
             }
             ("requires", Kind::Array(references)) => {
                 declared.requires = Some(value.node());
-                count = references.len();
+                let before = self.references.len();
                 match self.read_references(references) {
-                    Ok(in_order) => declared.requires_in_order = in_order,
-                    Err(why) => fault = Some(why),
+                    Ok(in_order) => {
+                        declared.requires_in_order = in_order;
+                        count = self.references.len() - before;
+                    }
+                    Err(why) => {
+                        fault = Some(why);
+                        count = references.len();
+                    }
                 }
             }
             ("id" | "type" | "certificate" | "sequence" | "requires", _) => {

@@ -4,9 +4,9 @@
 //! outcome (I8). A driver (the scenario runner, the durable runtime) feeds [`Input`]s to an [`Engine`] and carries out
 //! the [`Effect`]s. What leaves needs a permit that only the gate can make: [`DispatchPermit`], [`EmitPermit`].
 //!
-//! Where to find a rule: P1 [`envelope`], P2 [`wellformed`], P4 [`identity`], P5–P7 [`support`], P8 [`state`],
-//! P9 [`closure`] and [`graph`], P11 [`phase`], P13–P17 [`gate`], P14/P27 [`ledger`], P19–P21 [`obligation`],
-//! P10, P12, P18, P22–P29 in [`engine`].
+//! Where to find a rule: P1 `envelope`, P2 `wellformed`, P4 `identity`, P5–P7 `support`, P8 `state`,
+//! P9 `closure` and `graph`, P11 `phase`, P13–P17 `gate`, P14/P27 `ledger`, P19–P21 `obligation`,
+//! P10, P12, P18, P22–P29 in `engine`.
 
 mod closure;
 mod component;

@@ -118,6 +118,13 @@ impl Engine {
         })
     }
 
+    /// The id of a response.
+    pub fn response_id(&self, number: u32) -> Option<&str> {
+        self.responses
+            .get(number as usize)
+            .map(|response| &*response.id)
+    }
+
     /// A component by number.
     pub fn view(&self, at: ComponentRef) -> Option<ComponentView<'_>> {
         let component = self.component(at)?;

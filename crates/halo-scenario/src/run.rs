@@ -176,10 +176,7 @@ impl<'a> Runner<'a> {
             fallback_id: None,
         });
         if let Some(Handled::Submitted { response, .. }) = handled {
-            self.latest = self
-                .engine
-                .response(response)
-                .map(|response| response.id.to_owned());
+            self.latest = self.engine.response_id(response).map(str::to_owned);
         }
     }
 
@@ -311,11 +308,8 @@ impl<'a> Runner<'a> {
             return;
         };
         let component = view.id.to_owned();
-        let response = self
-            .engine
-            .response(at.response)
-            .map(|response| response.id.to_owned())
-            .unwrap_or_default();
+        let response = self.engine.response_id(at.response);
+        let response = response.unwrap_or_default().to_owned();
         self.ask(Input::Dispatch {
             response,
             component,

@@ -8,11 +8,12 @@ use crate::{
     graph::GraphEdge,
     identity::Witness,
     phase::{ComponentRef, Phase},
-    state::{Keys, NO_SLOT},
+    state::{Keys, NO_SLOT, SlotIx},
     support::{self, DigestText, Failure},
 };
 use halo_canon::Instant;
 use halo_catalog::Temporal;
+use halo_cel::RecordRef;
 use std::cmp::Reverse;
 
 /// What the names in an instance's checks refer to.
@@ -157,6 +158,21 @@ impl Engine {
             missing,
             once_key,
         })
+    }
+
+    /// The slot of a record as `keys` resolve it, where there is one.
+    pub(super) fn find_slot(&self, catalog: u32, record: &RecordRef, keys: &Keys<'_>) -> SlotIx {
+        let sources = &self.installed(catalog).sources;
+        let Some(source) = sources.get(usize::from(record.source)).copied() else {
+            return NO_SLOT;
+        };
+        let found = match &record.index {
+            None => self.state.find(source, None),
+            Some(index) => keys
+                .text(index)
+                .and_then(|key| self.state.find(source, Some(key))),
+        };
+        found.unwrap_or(NO_SLOT)
     }
 
     fn judge_support(&self, at: ComponentRef) -> Vec<Failure> {

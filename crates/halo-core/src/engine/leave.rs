@@ -63,7 +63,7 @@ impl Engine {
         };
         let component = instance.component;
         if let Some(payload) = asked.payload
-            && self.digest_with(component, &payload.0) != component.digest
+            && !self.is_payload_of(component, payload)
         {
             return Err(Answer::BindingMismatch);
         }
@@ -88,10 +88,15 @@ impl Engine {
         }
     }
 
-    /// `d_e` of the newest component of an id with another payload; nothing where that is no JSON.
-    fn digest_with(&self, component: &Component, payload: &[u8]) -> Option<Digest> {
+    /// Whether a caller's payload is the admitted one. What is no JSON is not.
+    fn is_payload_of(&self, component: &Component, payload: &RawText) -> bool {
         let depth = self.installed(component.catalog).catalog.limits.depth;
-        let payload = Document::parse(payload, depth).ok()?;
+        Document::parse(&payload.0, depth)
+            .is_ok_and(|payload| self.digest_with(component, &payload) == component.digest)
+    }
+
+    /// `d_e` of the newest component of an id with another payload.
+    pub(super) fn digest_with(&self, component: &Component, payload: &Document) -> Option<Digest> {
         let (id, type_name) = (component.id?, component.type_name?);
         let parts = ComponentText {
             id: component.document.at(id),
@@ -99,13 +104,10 @@ impl Engine {
             payload: payload.root(),
             requires: None,
         };
+        let references = component.references();
         Some(
             parts
-                .digest(
-                    &component.document,
-                    &component.references(),
-                    &mut Vec::new(),
-                )
+                .digest(&component.document, &references, &mut Vec::new())
                 .0,
         )
     }

@@ -12,6 +12,7 @@ mod observe;
 mod readmit;
 mod recover;
 mod restart;
+mod roll;
 mod submit;
 
 use crate::{

@@ -1,4 +1,4 @@
-//! P22, P23: fresh admission of candidates, and of the next window of a rolling action.
+//! P22: fresh admission of candidates.
 
 use super::{Engine, Handled};
 use crate::{
@@ -11,15 +11,14 @@ use crate::{
     reason::{Refusal, RefusalCode},
     wellformed::{Bearer, Judged, Rules, Subject},
 };
-use halo_canon::{Builder, Document, Instant};
-use halo_catalog::Temporal;
+use halo_canon::Document;
 use std::{
     collections::{BTreeMap, HashSet},
     sync::Arc,
 };
 
 /// Candidates that were read, by the position that each would take.
-struct Candidates {
+pub(super) struct Candidates {
     document: Arc<Document>,
     components: Components,
     /// Position in the response of each candidate.
@@ -43,7 +42,8 @@ impl Engine {
             return Err(Refusal::new(RefusalCode::ObligationNotReady, message));
         }
         let at = obligation.component;
-        let depth = self.catalog().limits.depth;
+        // A response's components stand one level below its envelope.
+        let depth = self.catalog().limits.depth.saturating_sub(1);
         let document = Document::parse(&text.0, depth).map_err(|error| {
             Refusal::new(
                 RefusalCode::BadJson,
@@ -94,7 +94,7 @@ impl Engine {
     }
 
     /// Errors: in words, for `bad_candidate`.
-    fn read_candidates(
+    pub(super) fn read_candidates(
         &self,
         response: u32,
         document: Arc<Document>,
@@ -199,7 +199,11 @@ impl Engine {
 
     /// P2 for the candidates against the response as it is; then they take their places. Errors, with nothing
     /// changed: in words.
-    fn replace(&mut self, response: u32, mut candidates: Candidates) -> Result<Vec<u32>, String> {
+    pub(super) fn replace(
+        &mut self,
+        response: u32,
+        mut candidates: Candidates,
+    ) -> Result<Vec<u32>, String> {
         let judged = self.judge_candidates(response, &mut candidates);
         if let Some((judged, position)) = judged
             .iter()
@@ -308,6 +312,9 @@ impl Engine {
         let positions = candidates.positions.clone();
         let mut judged = Vec::new();
         for (index, position) in positions.into_iter().enumerate() {
+            rules
+                .claimed
+                .extend(self.claims_before(response, position, &candidates.positions));
             let references: Vec<Reference> = candidates.components.references_of(index).to_vec();
             let Some(declared) = candidates.components.declared.get_mut(index) else {
                 continue;
@@ -326,23 +333,30 @@ impl Engine {
         judged
     }
 
+    /// Numbers claimed by earlier components of the response that are not replaced, malformed or not (P2).
+    fn claims_before(&self, response: u32, position: u32, replaced: &[u32]) -> Vec<(u32, u64)> {
+        let claim = |position: u32| {
+            let instance = self.instance(ComponentRef { response, position })?;
+            Some((instance.adapter?, instance.component.given_sequence?))
+        };
+        (0..position)
+            .filter(|position| !replaced.contains(position))
+            .filter_map(claim)
+            .collect()
+    }
+
     /// The version of each replaced component: another digest is another parent (P9).
     fn next_versions(&self, response: u32, candidates: &Candidates) -> BTreeMap<u32, u32> {
         let version = |(position, declared): (&u32, &Declared)| {
-            let replaced = self.component(ComponentRef {
+            let at = ComponentRef {
                 response,
                 position: *position,
-            });
-            let (version, digest) =
-                replaced.map_or((0, None), |replaced| (replaced.version, replaced.digest));
-            (
-                *position,
-                if digest == declared.digest {
-                    version
-                } else {
-                    version + 1
-                },
-            )
+            };
+            let known = self
+                .component(at)
+                .map_or_else(Vec::new, Component::versions);
+            let version = known.iter().position(|digest| *digest == declared.digest);
+            (*position, version.unwrap_or(known.len()) as u32)
         };
         candidates
             .positions
@@ -369,6 +383,10 @@ impl Engine {
         let mut next = Component::proposed(document, declared, &judged, catalog);
         next.certificate = judged.certificate.take();
         next.version = version;
+        next.digests = component.versions();
+        if next.digests.len() as u32 <= version {
+            next.digests.push(next.digest);
+        }
         next.generation = component.generation + 1;
         // What left and did not fail is replaced by its next window only (P23).
         next.first_window = if component.phase.has_left() {
@@ -451,7 +469,7 @@ impl Engine {
     }
 
     /// Admits what took its place, and lets go of what waited for a parent that is not there any more.
-    fn admit_replaced(&mut self, response: u32, group: &[u32]) {
+    pub(super) fn admit_replaced(&mut self, response: u32, group: &[u32]) {
         self.admit(response, group);
         let replaced: Vec<ComponentRef> = group
             .iter()
@@ -481,91 +499,6 @@ impl Engine {
         {
             self.set_obligation(id, ObligationState::Failed);
         }
-    }
-
-    /// P23: the next window of an action that was dispatched or observed.
-    pub(super) fn roll(
-        &mut self,
-        response: &str,
-        component: &str,
-        payload: Option<&RawText>,
-    ) -> Result<Handled, Refusal> {
-        let at = self.find_or_refuse(response, component)?;
-        self.check_rolling(at)?;
-        let bad = |message: String| Refusal::new(RefusalCode::BadCandidate, message);
-        let document = self.next_window(at, payload).map_err(bad)?;
-        let group = self
-            .read_candidates(at.response, Arc::new(document))
-            .and_then(|candidates| self.replace(at.response, candidates))
-            .map_err(bad)?;
-        self.admit_replaced(at.response, &group);
-        Ok(Handled::Done)
-    }
-
-    fn check_rolling(&self, at: ComponentRef) -> Result<(), Refusal> {
-        let refuse = |code, message: String| Err(Refusal::new(code, message));
-        let rolling = self.instance(at).filter(|instance| {
-            matches!(instance.type_.temporal, Temporal::Rolling { .. })
-                && matches!(
-                    instance.component.phase,
-                    Phase::Dispatched | Phase::Observed
-                )
-        });
-        let Some(instance) = rolling else {
-            let id = self.component(at).map_or("", Component::id);
-            return refuse(
-                RefusalCode::NotRolling,
-                format!("`{id}` is no rolling action that was dispatched or observed"),
-            );
-        };
-        let seen = instance.component.seen.as_deref().unwrap_or(&[]);
-        for (limit, seen) in instance.type_.fresh.iter().zip(seen) {
-            let now = instance
-                .record(&self.state, limit.slot)
-                .map_or(Instant::MIN, |record| record.observed_at);
-            if now <= *seen {
-                let message = format!(
-                    "`{}` was not observed since the last window's admission",
-                    limit.text
-                );
-                return refuse(RefusalCode::NotRefreshed, message);
-            }
-        }
-        Ok(())
-    }
-
-    /// The component again, as a list of one candidate, with another payload where one is given. Its sequence is the
-    /// ledger's to give.
-    fn next_window(&self, at: ComponentRef, payload: Option<&RawText>) -> Result<Document, String> {
-        let component = self.component(at).ok_or("no such component")?;
-        let depth = self.catalog().limits.depth;
-        let given = payload
-            .map(|text| Document::parse(&text.0, depth))
-            .transpose()
-            .map_err(|error| error.to_string())?;
-        let mut builder = Builder::new();
-        let member = |builder: &mut Builder, name: &str, node: Option<halo_canon::Node>| {
-            if let Some(node) = node {
-                builder.key(name);
-                builder.value(component.document.at(node));
-            }
-        };
-        builder.begin_array();
-        builder.begin_object();
-        member(&mut builder, "id", component.id);
-        member(&mut builder, "type", component.type_name);
-        member(&mut builder, "requires", component.requires);
-        member(&mut builder, "certificate", component.certificate_node);
-        match &given {
-            None => member(&mut builder, "payload", component.payload),
-            Some(given) => {
-                builder.key("payload");
-                builder.value(given.root());
-            }
-        }
-        builder.end_object().map_err(|fault| fault.to_string())?;
-        builder.end_array();
-        builder.finish().map_err(|fault| fault.to_string())
     }
 }
 

@@ -48,7 +48,7 @@ impl Engine {
         submission: Submission,
         fallback_id: Option<&str>,
     ) -> Result<Handled, Refusal> {
-        let id = self.response_id(&submission, fallback_id);
+        let id = self.own_or_made_id(&submission, fallback_id);
         if let Some(known) = self.find_response(&id) {
             return self.resubmitted(known, &submission.document);
         }
@@ -87,7 +87,7 @@ impl Engine {
     }
 
     /// Its own id, else the one its carrier gives, else a made one.
-    fn response_id(&self, submission: &Submission, fallback_id: Option<&str>) -> Box<str> {
+    fn own_or_made_id(&self, submission: &Submission, fallback_id: Option<&str>) -> Box<str> {
         if let Some(id) = submission.id.as_deref().or(fallback_id) {
             return id.into();
         }
@@ -309,6 +309,7 @@ impl Component {
             type_: judged.type_,
             digest: declared.digest,
             version: 0,
+            digests: Vec::new(),
             given_sequence: declared.sequence,
             generation: 1,
             phase: Phase::Proposed,
