@@ -108,11 +108,13 @@ impl Document {
     }
 
     /// The outermost value.
+    #[inline]
     pub fn root(&self) -> Value<'_> {
         self.at(Node((self.cells.len() as u32).saturating_sub(1)))
     }
 
     /// The value at `node`, which must come from this document. `null` for a node of another document that is out of range.
+    #[inline]
     pub fn at(&self, node: Node) -> Value<'_> {
         Value {
             document: self,
@@ -125,15 +127,18 @@ impl Document {
         self.depth
     }
 
+    #[inline]
     pub(crate) fn cell(&self, index: u32) -> Cell {
         *self.cell_ref(index)
     }
 
+    #[inline]
     pub(crate) fn cell_ref(&self, index: u32) -> &Cell {
         self.cells.get(index as usize).unwrap_or(&Cell::Null)
     }
 
     /// The cells of a container's children, keys included; none for a scalar.
+    #[inline]
     pub(crate) fn children(&self, cell: Cell) -> &[Cell] {
         match cell.children() {
             Some(range) => &self.cells[range.start as usize..range.end as usize],
@@ -142,11 +147,13 @@ impl Document {
     }
 
     /// The text of a string cell. Every such slice was cut at ASCII quotes or appended whole.
+    #[inline]
     pub(crate) fn slice(&self, offset: u32, len: u32) -> &str {
         &self.text[offset as usize..offset as usize + len as usize]
     }
 
     /// [`Self::slice`] as bytes.
+    #[inline]
     pub(crate) fn bytes(&self, offset: u32, len: u32) -> &[u8] {
         &self.text.as_bytes()[offset as usize..offset as usize + len as usize]
     }

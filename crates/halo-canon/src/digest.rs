@@ -36,11 +36,13 @@ impl Digest {
     }
 
     /// The raw bytes.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
     /// From raw bytes.
+    #[inline]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -57,6 +59,7 @@ impl Digest {
     }
 
     /// Appends the text form to `out`.
+    #[inline]
     pub fn write_text(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.text());
     }
@@ -135,6 +138,7 @@ pub struct DigestWriter {
 
 impl DigestWriter {
     /// Adds bytes.
+    #[inline]
     pub fn update(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
     }

@@ -26,28 +26,33 @@ impl Instant {
     pub const MAX: Self = Self(253_402_300_799_999_999_999);
 
     /// From nanoseconds since the epoch; saturates at [`Self::MIN`] and [`Self::MAX`].
+    #[inline]
     pub fn from_nanos(nanos: i128) -> Self {
         Self(nanos.clamp(Self::MIN.0, Self::MAX.0))
     }
 
     /// Nanoseconds since the epoch.
+    #[inline]
     pub fn nanos(self) -> i128 {
         self.0
     }
 
     /// `self + span`, saturating.
     #[must_use]
+    #[inline]
     pub fn plus(self, span: Duration) -> Self {
         Self::from_nanos(self.0.saturating_add(span.0))
     }
 
     /// `self + span`, or nothing outside the range.
+    #[inline]
     pub fn checked_plus(self, span: Duration) -> Option<Self> {
         let n = self.0.checked_add(span.0)?;
         (Self::MIN.0..=Self::MAX.0).contains(&n).then_some(Self(n))
     }
 
     /// `self − earlier`.
+    #[inline]
     pub fn since(self, earlier: Self) -> Duration {
         Duration(self.0 - earlier.0)
     }
@@ -76,16 +81,19 @@ impl Duration {
     pub const ZERO: Self = Self(0);
 
     /// From nanoseconds.
+    #[inline]
     pub const fn from_nanos(nanos: i128) -> Self {
         Self(nanos)
     }
 
     /// From milliseconds.
+    #[inline]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis as i128 * 1_000_000)
     }
 
     /// Nanoseconds.
+    #[inline]
     pub const fn nanos(self) -> i128 {
         self.0
     }

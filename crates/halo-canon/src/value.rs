@@ -50,11 +50,13 @@ pub struct Object<'a> {
 
 impl<'a> Value<'a> {
     /// Its place, to be kept beside the document.
+    #[inline]
     pub fn node(self) -> Node {
         self.node
     }
 
     /// What it is.
+    #[inline]
     pub fn kind(self) -> Kind<'a> {
         let document = self.document;
         match self.cell() {
@@ -85,6 +87,7 @@ impl<'a> Value<'a> {
     }
 
     /// The number, if it is one.
+    #[inline]
     pub fn as_f64(self) -> Option<f64> {
         match self.cell() {
             Cell::Number(number) => Some(number),
@@ -93,6 +96,7 @@ impl<'a> Value<'a> {
     }
 
     /// The boolean, if it is one.
+    #[inline]
     pub fn as_bool(self) -> Option<bool> {
         match self.cell() {
             Cell::Bool(value) => Some(value),
@@ -101,6 +105,7 @@ impl<'a> Value<'a> {
     }
 
     /// The array, if it is one.
+    #[inline]
     pub fn as_array(self) -> Option<Array<'a>> {
         match self.kind() {
             Kind::Array(array) => Some(array),
@@ -109,6 +114,7 @@ impl<'a> Value<'a> {
     }
 
     /// The object, if it is one.
+    #[inline]
     pub fn as_object(self) -> Option<Object<'a>> {
         match self.kind() {
             Kind::Object(object) => Some(object),
@@ -122,11 +128,13 @@ impl<'a> Value<'a> {
     }
 
     /// The member `key` of an object; nothing for anything else.
+    #[inline]
     pub fn get(self, key: &str) -> Option<Self> {
         self.as_object()?.get(key)
     }
 
     /// The element `index` of an array; nothing for anything else.
+    #[inline]
     pub fn element(self, index: usize) -> Option<Self> {
         self.as_array()?.get(index)
     }
@@ -253,22 +261,26 @@ impl fmt::Display for Value<'_> {
 
 impl<'a> Array<'a> {
     /// Number of elements.
+    #[inline]
     pub fn len(self) -> usize {
         self.len as usize
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
     /// The element at `index`.
+    #[inline]
     pub fn get(self, index: usize) -> Option<Value<'a>> {
         let index = u32::try_from(index).ok().filter(|i| *i < self.len)?;
         Some(self.document.at(Node(self.start + index)))
     }
 
     /// The elements in order.
+    #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = Value<'a>> + Clone {
         let document = self.document;
         (self.start..self.start + self.len).map(move |index| document.at(Node(index)))
@@ -280,16 +292,19 @@ const SCANNED: u32 = 8;
 
 impl<'a> Object<'a> {
     /// Number of members.
+    #[inline]
     pub fn len(self) -> usize {
         self.len as usize
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
     /// The member `key`.
+    #[inline]
     pub fn get(self, key: &str) -> Option<Value<'a>> {
         let wanted = prefix(key.as_bytes(), 0, key.len());
         let index = if self.len <= SCANNED {
@@ -301,6 +316,7 @@ impl<'a> Object<'a> {
     }
 
     /// The member `key`, looked for first at `hint`, the place it had in another object of the same shape.
+    #[inline]
     pub fn get_near(self, key: &str, hint: u32) -> Option<Value<'a>> {
         if hint < self.len {
             let at = self.start + 2 * hint;
@@ -314,11 +330,13 @@ impl<'a> Object<'a> {
     }
 
     /// The place of a member's value among the members, as a hint for [`Self::get_near`].
+    #[inline]
     pub fn place(self, value: Value<'_>) -> u32 {
         value.node.0.saturating_sub(self.start) / 2
     }
 
     /// The members in canonical order.
+    #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = (&'a str, Value<'a>)> + Clone {
         (0..self.len).map(move |index| self.pair(index))
     }
@@ -370,6 +388,7 @@ impl<'a> Object<'a> {
 
     /// The values of `keys`, if these are all its members. `keys` must be in canonical order. For objects of a known
     /// shape, which are many: one look, no search.
+    #[inline]
     pub fn exactly<const N: usize>(self, keys: [&str; N]) -> Option<[Value<'a>; N]> {
         let (members, _) = self.cells().as_chunks::<2>();
         if members.len() != N {
