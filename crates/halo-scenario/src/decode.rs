@@ -227,7 +227,11 @@ impl Decoder<'_> {
             Some((Data::Null, _)) => Vec::new(),
             other => {
                 let mark = other.map_or(root.mark, |(_, mark)| mark);
-                self.finding(mark, "`steps` must be a list", None);
+                self.finding(
+                    mark,
+                    "`steps` must be a list",
+                    Some("as `steps: [{advance: 1s}]`".into()),
+                );
                 Vec::new()
             }
         };
@@ -306,7 +310,11 @@ impl Decoder<'_> {
                 Instant::MIN
             }
             None => {
-                self.finding(start.mark, "`start` must be RFC 3339 text", None);
+                self.finding(
+                    start.mark,
+                    "`start` must be RFC 3339 text",
+                    Some("as \"2026-01-01T00:00:00Z\"".into()),
+                );
                 Instant::MIN
             }
         }
@@ -479,7 +487,11 @@ impl Decoder<'_> {
 
     fn target(&mut self, body: &Yaml, more: &[&str]) -> Option<Target> {
         let Data::Mapping(entries) = &body.data else {
-            self.finding(body.mark, "expected a mapping with `component`", None);
+            self.finding(
+                body.mark,
+                "expected a mapping with `component`",
+                Some("as `{component: e3}`".into()),
+            );
             return None;
         };
         let known: Vec<&str> = ["response", "component"]

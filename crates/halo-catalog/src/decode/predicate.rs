@@ -35,12 +35,14 @@ impl Decoder<'_> {
     /// Reports a fault of a predicate or path that is the scalar at `mark`, `text` being its value.
     pub(super) fn compile_error(&mut self, mark: Mark, text: &str, error: CompileError) {
         let mark = place(self.findings.source(), mark, text, error.span);
-        match error.hint {
-            Some(hint) => self.findings.error_hint(mark, error.message, hint),
-            None => self.findings.error(mark, error.message),
-        }
+        let hint = error.hint.unwrap_or_else(|| DEFAULT_HINT.to_owned());
+        self.findings.error_hint(mark, error.message, hint);
     }
 }
+
+/// What to do about an expression whose fault speaks for itself.
+const DEFAULT_HINT: &str = "expressions are CEL: a check gives a boolean, as `payload.amount <= state.budget.value.left` \
+                            does, a `once` key text, `end` and `valid_until` a timestamp";
 
 /// The place of `span` of the value of a scalar, where the scalar is written in one line; else the scalar's start.
 fn place(source: &str, mark: Mark, value: &str, span: Span) -> Mark {

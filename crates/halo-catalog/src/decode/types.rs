@@ -145,7 +145,17 @@ impl Decoder<'_> {
             self.findings
                 .choice(node, "`effect`", &[("emit", false), ("action", true)])
         });
-        match action? {
+        let Some(action) = action else {
+            // Where it leaves is judged all the same: every finding at once.
+            if let Some(node) = fields.get("adapter") {
+                self.adapters.resolve(&mut self.findings, node);
+            }
+            if let Some(node) = fields.get("path") {
+                self.paths.resolve(&mut self.findings, node);
+            }
+            return None;
+        };
+        match action {
             true => {
                 if let Some(mark) = fields.key("path") {
                     let hint = "an action leaves through its `adapter`; remove it";

@@ -359,6 +359,9 @@ const KNOWN: [(&str, &str, &str); 14] = [
 fn explain(info: &str) -> (String, Option<&'static str>) {
     match KNOWN.iter().find(|(part, ..)| info.contains(part)) {
         Some((_, message, hint)) => ((*message).to_owned(), Some(hint)),
-        None => (format!("not YAML: {info}"), None),
+        None => (
+            format!("not YAML: {info}"),
+            Some("check the indentation, the quotes and the brackets around this place"),
+        ),
     }
 }
