@@ -161,6 +161,31 @@ const STEPS: [&str; 17] = [
     "roll", "withdraw", "settle", "approve", "reject", "refuse", "restart", "expect",
 ];
 
+/// What an instance's phase may be expected to be.
+const PHASES: [&str; 9] = [
+    "retained",
+    "pending",
+    "withheld",
+    "invalidated",
+    "emitted",
+    "dispatched",
+    "observed",
+    "failed",
+    "in_doubt",
+];
+
+/// What an obligation's state may be expected to be; `none` where there is none.
+const OBLIGATION_STATES: [&str; 8] = [
+    "none",
+    "created",
+    "dispatched",
+    "external_support_received",
+    "ready_for_readmission",
+    "discharged",
+    "failed",
+    "timed_out",
+];
+
 impl Decoder<'_> {
     fn finding(&mut self, mark: Mark, message: impl Into<String>, hint: Option<String>) {
         let line = self
@@ -574,17 +599,30 @@ impl Decoder<'_> {
             Data::Sequence(list) => list.iter().map(text_members).collect(),
             _ => Vec::new(),
         });
+        self.names(body.get("phases"), &PHASES);
+        self.names(body.get("obligations"), &OBLIGATION_STATES);
+        let members = |field: &str| body.get(field).map(text_members).unwrap_or_default();
         Expect {
             response: body
                 .get("response")
                 .and_then(Yaml::as_str)
                 .map(str::to_owned),
-            phases: body.get("phases").map(text_members).unwrap_or_default(),
+            phases: members("phases"),
             effects,
-            obligations: body
-                .get("obligations")
-                .map(text_members)
-                .unwrap_or_default(),
+            obligations: members("obligations"),
+        }
+    }
+
+    /// Whether every value of a mapping is one of the names that there are: a misspelled one would never hold.
+    fn names(&mut self, node: Option<&Yaml>, known: &[&str]) {
+        let Some(Data::Mapping(entries)) = node.map(|node| &node.data) else {
+            return;
+        };
+        for (_, value) in entries {
+            if !value.as_str().is_some_and(|name| known.contains(&name)) {
+                let hint = format!("one of {}", known.join(", "));
+                self.finding(value.mark, "no such name", Some(hint));
+            }
         }
     }
 }
