@@ -115,7 +115,7 @@ pub(crate) struct Component {
 }
 
 /// What must be known of an earlier generation that left: a contradicting observation may come (P17).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PastAction {
     pub(crate) generation: u32,
     pub(crate) failed: bool,

@@ -43,7 +43,7 @@ impl Engine {
             None => Answer::NoSuchInstance,
             Some(at) => match self.attempt(at, asked) {
                 Err(answer) => answer,
-                Ok(()) => self.decide(at),
+                Ok(()) => self.decide(at, Self::arm),
             },
         };
         self.record(Record::Answered {
@@ -199,7 +199,12 @@ impl Engine {
         })
     }
 
-    fn decide(&mut self, at: ComponentRef) -> Answer {
+    /// Carries out what a look gives; `authorize` lets it go on.
+    fn decide(
+        &mut self,
+        at: ComponentRef,
+        authorize: fn(&mut Self, ComponentRef) -> Answer,
+    ) -> Answer {
         match self.verdict(at) {
             Verdict::NotReady(not_ready) => {
                 self.refresh_readiness(at);
@@ -209,27 +214,24 @@ impl Engine {
                 self.fall(vec![fall], Vec::new());
                 answer
             }
-            Verdict::Authorized => {
-                self.arm(at);
-                Answer::Authorized
-            }
+            Verdict::Authorized => authorize(self, at),
         }
     }
 
     /// Spends the token and takes the `once` key; the driver makes both durable before the last look. Whoever else is
     /// watched with that key is not supported from now on (P27).
-    fn arm(&mut self, at: ComponentRef) {
+    fn arm(&mut self, at: ComponentRef) -> Answer {
         self.actions.remove(&at);
         let now = self.now;
         let Some(instance) = self.instance(at) else {
-            return;
+            return Answer::NoSuchInstance;
         };
         let (adapter, for_) = (
             instance.adapter,
             instance.type_.once.as_ref().and_then(|once| once.for_),
         );
         let Some(component) = self.component_mut(at) else {
-            return;
+            return Answer::NoSuchInstance;
         };
         component.under_way = UnderWay::Armed;
         if let Some(held) = &mut component.token {
@@ -257,6 +259,7 @@ impl Engine {
             }));
         }
         self.key_taken(at);
+        Answer::Authorized
     }
 
     /// P15: a fresh look at everything; if all still holds, the permit for one call.
@@ -360,7 +363,7 @@ impl Engine {
             Some(component)
                 if component.phase.is_live() && component.under_way == UnderWay::Idle =>
             {
-                self.decide_emission(at)
+                self.decide(at, Self::release)
             }
             Some(component) if component.phase.has_ended() => Answer::NotRetained,
             Some(_) => Answer::AlreadyLeft,
@@ -375,28 +378,17 @@ impl Engine {
         answer
     }
 
-    fn decide_emission(&mut self, at: ComponentRef) -> Answer {
-        match self.verdict(at) {
-            Verdict::NotReady(not_ready) => {
-                self.refresh_readiness(at);
-                not_ready.answer()
-            }
-            Verdict::Ends(answer, fall) => {
-                self.fall(vec![fall], Vec::new());
-                answer
-            }
-            Verdict::Authorized => {
-                let Some(permit) = self.emit_permit(at) else {
-                    return Answer::NoSuchInstance;
-                };
-                self.emissions.remove(&at);
-                if let Some(component) = self.component_mut(at) {
-                    component.under_way = UnderWay::Calling;
-                }
-                self.effects.push_back(Effect::Emit(permit));
-                Answer::Authorized
-            }
+    /// Makes the permit for one emission.
+    fn release(&mut self, at: ComponentRef) -> Answer {
+        let Some(permit) = self.emit_permit(at) else {
+            return Answer::NoSuchInstance;
+        };
+        self.emissions.remove(&at);
+        if let Some(component) = self.component_mut(at) {
+            component.under_way = UnderWay::Calling;
         }
+        self.effects.push_back(Effect::Emit(permit));
+        Answer::Authorized
     }
 
     fn emit_permit(&self, at: ComponentRef) -> Option<EmitPermit> {

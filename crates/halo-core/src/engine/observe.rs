@@ -2,7 +2,7 @@
 
 use super::{Engine, Handled, fall::Fall};
 use crate::{
-    component::UnderWay,
+    component::{PastAction, UnderWay},
     effect::Record,
     input::{Reply, Settlement},
     ledger::Hold,
@@ -50,63 +50,47 @@ impl Engine {
     /// An observed success of a failed action: the phase stays, the key is taken again if it is free, and what the
     /// action writes is unsettled from now (P17).
     fn contradiction(&mut self, at: ComponentRef) {
-        let Some(instance) = self.instance(at) else {
+        let Some(generation) = self.component(at).map(|component| component.generation) else {
             return;
         };
-        let (adapter, generation) = (instance.adapter, instance.component.generation);
-        let (key, for_) = (
-            instance.component.once_key.clone(),
-            instance.type_.once.as_ref().and_then(|once| once.for_),
-        );
-        let slots = self.slots_of(at, instance.type_.writes.iter().map(|written| written.slot));
         self.record(Record::Contradiction {
             component: at,
             generation,
         });
-        if let (Some(adapter), Some(key)) = (adapter, key) {
-            self.take_key_again(adapter, &key, (at, generation), for_);
+        if let Some(action) = self.past_action(at) {
+            self.take_back(at, &action);
         }
-        let since = Some(self.now);
-        self.unsettle_slots(
-            &slots,
-            Unsettled {
-                writer: at,
-                generation,
-                since,
-            },
-        );
     }
 
     /// The same for an earlier generation: a later one replaced it, its effect is no less real.
     fn observe_past(&mut self, at: ComponentRef, generation: u32, reply: Reply) {
-        let Some(component) = self.component(at) else {
+        let Some(component) = self.component(at).filter(|_| reply == Reply::Success) else {
             return;
         };
-        let past = component
-            .past_actions
-            .iter()
-            .find(|past| past.generation == generation && past.failed);
-        let (Some(past), Reply::Success) = (past, reply) else {
+        let mut failed = component.past_actions.iter().filter(|past| past.failed);
+        let Some(action) = failed.find(|past| past.generation == generation).cloned() else {
             return;
         };
-        let (adapter, key, for_) = (past.adapter, past.once_key.clone(), past.once_for);
-        let slots: Vec<u32> = past.writes.to_vec();
         self.record(Record::Contradiction {
             component: at,
             generation,
         });
-        if let Some(key) = key {
-            self.take_key_again(adapter, &key, (at, generation), for_);
+        self.take_back(at, &action);
+    }
+
+    /// What a failed action holds and unsettles after all.
+    fn take_back(&mut self, at: ComponentRef, action: &PastAction) {
+        let generation = action.generation;
+        if let Some(key) = &action.once_key {
+            self.take_key_again(action.adapter, key, (at, generation), action.once_for);
         }
         let since = Some(self.now);
-        self.unsettle_slots(
-            &slots,
-            Unsettled {
-                writer: at,
-                generation,
-                since,
-            },
-        );
+        let entry = Unsettled {
+            writer: at,
+            generation,
+            since,
+        };
+        self.unsettle_slots(&action.writes, entry);
     }
 
     fn take_key_again(

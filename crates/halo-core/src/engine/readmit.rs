@@ -419,7 +419,7 @@ impl Engine {
         self.actions.remove(&at);
     }
 
-    fn past_action(&self, at: ComponentRef) -> Option<PastAction> {
+    pub(super) fn past_action(&self, at: ComponentRef) -> Option<PastAction> {
         let instance = self.instance(at)?;
         let component = instance.component;
         let spent = component

@@ -10,7 +10,7 @@ fn emit(component: ComponentRef) -> EmitPermit {
 }
 
 fn arm(component: ComponentRef) -> Armed {
-    Armed { component, generation: 1, binding: todo!() }
+    Armed { component, generation: 1, binding: unreachable!() }
 }
 
 fn main() {}
