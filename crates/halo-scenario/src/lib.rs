@@ -11,7 +11,7 @@ mod timeline;
 pub use decode::{CatalogSource, Expect, Scenario, Step, StepAt, Target, Token, Variant, decode};
 pub use result::{
     AnswerEntry, ComponentEntry, EffectEntry, ObligationEntry, RefusedEntry, ResponseEntry,
-    ScenarioResult,
+    ScenarioResult, obligations, responses,
 };
 pub use run::{Run, run};
 pub use timeline::{Entry, Line, Tone};

@@ -124,7 +124,7 @@ pub struct RefusedEntry {
 }
 
 /// Reads the responses off an engine.
-pub(crate) fn responses(engine: &Engine) -> Vec<ResponseEntry> {
+pub fn responses(engine: &Engine) -> Vec<ResponseEntry> {
     let component = |view: halo_core::ComponentView<'_>| ComponentEntry {
         id: view.id.to_owned(),
         type_name: view.type_name.to_owned(),
@@ -146,7 +146,7 @@ pub(crate) fn responses(engine: &Engine) -> Vec<ResponseEntry> {
 }
 
 /// Reads the obligations off an engine.
-pub(crate) fn obligations(engine: &Engine) -> Vec<ObligationEntry> {
+pub fn obligations(engine: &Engine) -> Vec<ObligationEntry> {
     engine
         .obligations()
         .map(|view| ObligationEntry {

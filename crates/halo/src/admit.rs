@@ -12,7 +12,7 @@ use halo_catalog::{
     yaml::{self, Data, Mark},
 };
 use halo_core::{Engine, Handled, Input, Options, RawText, Reason, Seed};
-use halo_scenario::{ComponentEntry, ObligationEntry, RefusedEntry, ResponseEntry};
+use halo_scenario::{ObligationEntry, RefusedEntry, ResponseEntry};
 use serde::Serialize;
 use std::{
     io::{self, Write},
@@ -94,8 +94,8 @@ pub(crate) fn run(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
     let decision = Decision {
         ok: answer.is_ok(),
         now,
-        responses: engine.responses().map(response_entry).collect(),
-        obligations: engine.obligations().map(obligation_entry).collect(),
+        responses: halo_scenario::responses(&engine),
+        obligations: halo_scenario::obligations(&engine),
         refused,
         effects: [],
         answers: [],
@@ -186,41 +186,6 @@ fn entry(step: usize, refusal: &halo_core::Refusal) -> RefusedEntry {
         step,
         code: refusal.code.name(),
         message: refusal.message.clone(),
-    }
-}
-
-fn response_entry(response: halo_core::ResponseView<'_>) -> ResponseEntry {
-    let component = |view: halo_core::ComponentView<'_>| ComponentEntry {
-        id: view.id.to_owned(),
-        type_name: view.type_name.to_owned(),
-        generation: view.generation,
-        phase: view.phase.name(),
-        digest: view.digest,
-        binding: view.binding,
-        sequence: view.sequence,
-        terminal: view.terminal,
-        reasons: view.reasons.to_vec(),
-    };
-    ResponseEntry {
-        response: response.id.to_owned(),
-        components: response.components.into_iter().map(component).collect(),
-    }
-}
-
-fn obligation_entry(view: halo_core::ObligationView<'_>) -> ObligationEntry {
-    ObligationEntry {
-        response: view.response.to_owned(),
-        component: view.component.to_owned(),
-        generation: view.generation,
-        route: view.route.name.clone(),
-        state: view.state.name(),
-        scope: view.scope.iter().map(|id| (*id).to_owned()).collect(),
-        refresh: view
-            .refresh
-            .into_iter()
-            .map(|(address, _)| address)
-            .collect(),
-        attempt: view.attempt,
     }
 }
 
