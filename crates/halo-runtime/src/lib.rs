@@ -1,0 +1,3 @@
+//! The durable driver of the protocol (ARCHITECTURE.md, "The durable runtime").
+
+pub mod ports;
