@@ -244,6 +244,7 @@ fn drain(engine: &mut Engine) {
 fn from_bytes(catalog: &Arc<Catalog>, texts: &[String]) -> f64 {
     let mut engine = ready_engine(catalog);
     let input = |text: &String| Input::Submit {
+        owner: String::new(),
         text: RawText::from(text.as_str()),
         fallback_id: None,
     };
@@ -294,6 +295,7 @@ fn gate() -> Option<(Vec<f64>, Vec<f64>)> {
             let _ = engine.handle(
                 engine.now(),
                 Input::Submit {
+                    owner: String::new(),
                     text,
                     fallback_id: None,
                 },
@@ -311,9 +313,7 @@ fn gate() -> Option<(Vec<f64>, Vec<f64>)> {
         });
         let armed: Vec<Input> = std::iter::from_fn(|| engine.next_effect())
             .filter_map(|effect| match effect {
-                Effect::Spend(armed) => Some(Input::LastLook {
-                    component: armed.component(),
-                }),
+                Effect::Spend(armed) => Some(Input::last_look(armed.component())),
                 _ => None,
             })
             .collect();
@@ -336,7 +336,7 @@ fn gate() -> Option<(Vec<f64>, Vec<f64>)> {
 fn ask(response: &str, component: &str) -> Input {
     let (response, component) = (response.to_owned(), component.to_owned());
     Input::Dispatch {
-        response,
+        response: response.into(),
         component,
         payload: None,
         token: None,
@@ -427,6 +427,7 @@ fn chain(catalog: &Arc<Catalog>) -> Vec<f64> {
 fn admit_once(catalog: &Arc<Catalog>, text: &str) -> f64 {
     let mut engine = ready_engine(catalog);
     let input = Input::Submit {
+        owner: String::new(),
         text: RawText::from(text),
         fallback_id: None,
     };
@@ -486,6 +487,7 @@ fn event_samples(catalog: &Arc<Catalog>, live: usize) -> Vec<f64> {
     let _ = engine.handle(
         engine.now(),
         Input::Submit {
+            owner: String::new(),
             text: RawText::from(text.as_str()),
             fallback_id: None,
         },

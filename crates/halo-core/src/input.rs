@@ -1,6 +1,8 @@
 //! Everything that can happen to an engine, as data: a run is a list of these, with times.
 
-use crate::{obligation::ObligationId, phase::ComponentRef, token::Presented};
+use crate::{
+    obligation::ObligationId, phase::ComponentRef, response::ResponseName, token::Presented,
+};
 pub use halo_catalog::Milestone;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +50,9 @@ pub enum Outcome {
     Refused,
     /// No answer: in doubt.
     Lost,
+    /// It may have arrived, and its path takes an emission twice (P13): it is retained again, checked and handed over
+    /// again with the same emission id. An action with this outcome is in doubt.
+    Again,
 }
 
 /// A downstream milestone (P17).
@@ -89,6 +94,9 @@ pub enum Voice {
 pub enum Input {
     /// An agent's response (P1–P14).
     Submit {
+        /// Whose it is: responses are known by owner and id, and another owner's are not found.
+        #[serde(skip_serializing_if = "String::is_empty", default)]
+        owner: String,
         /// Its text.
         text: RawText,
         /// The id that it gets where it brings none. An id already known is refused like any other.
@@ -106,7 +114,7 @@ pub enum Input {
     /// [`Input::LastLook`].
     Dispatch {
         /// The response.
-        response: String,
+        response: ResponseName,
         /// The component.
         component: String,
         /// The payload as the caller holds it; must be the admitted one.
@@ -123,6 +131,9 @@ pub enum Input {
     LastLook {
         /// The instance's component.
         component: ComponentRef,
+        /// Records of its footprint whose provider was asked and did not answer, by address: they count as missing.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        silent: Vec<String>,
     },
     /// A retained non-action may go out (P13).
     Emit {
@@ -141,7 +152,7 @@ pub enum Input {
     /// A downstream milestone (P17).
     Observe {
         /// The response.
-        response: String,
+        response: ResponseName,
         /// The component.
         component: String,
         /// Which generation; nothing: the newest.
@@ -177,7 +188,7 @@ pub enum Input {
     /// The next window of a rolling action (P23).
     Roll {
         /// The response.
-        response: String,
+        response: ResponseName,
         /// The component.
         component: String,
         /// Another payload for the window.
@@ -187,7 +198,7 @@ pub enum Input {
     /// A voice of an approver (P28).
     Approval {
         /// The response.
-        response: String,
+        response: ResponseName,
         /// The component.
         component: String,
         /// The generation that the approver saw; nothing: the newest.
@@ -201,19 +212,48 @@ pub enum Input {
     /// Its agent or an operator takes it back (P24).
     Withdraw {
         /// The response.
-        response: String,
+        response: ResponseName,
         /// The component.
         component: String,
     },
     /// An operator found out what became of an action in doubt (P17).
     Settle {
         /// The response.
-        response: String,
+        response: ResponseName,
         /// The component.
         component: String,
         /// What they found.
         settlement: Settlement,
     },
-    /// The runtime started again (P18).
-    Restart,
+    /// The runtime started again (P18). What was under way is in doubt.
+    Restart {
+        /// Non-actions that may have been handed over without a record of it; in doubt like what was under way.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        intended: Vec<ComponentRef>,
+        /// Paths that take an emission twice: what was under way there is retained again (P13).
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        again: Vec<String>,
+        /// The record is known to be incomplete (an older copy was restored): no live action may leave any more.
+        #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+        void: bool,
+    },
+}
+
+impl Input {
+    /// A restart after which nothing more is known than what was under way.
+    pub fn restart() -> Self {
+        Self::Restart {
+            intended: Vec::new(),
+            again: Vec::new(),
+            void: false,
+        }
+    }
+
+    /// A last look to which every provider that was asked answered.
+    pub fn last_look(component: ComponentRef) -> Self {
+        Self::LastLook {
+            component,
+            silent: Vec::new(),
+        }
+    }
 }

@@ -39,5 +39,6 @@ pub use input::{Input, Milestone, Outcome, RawText, Reply, Settlement, Voice};
 pub use obligation::{ObligationId, ObligationState};
 pub use phase::{ComponentRef, Phase};
 pub use reason::{Answer, Reason, ReasonCode, Refusal, RefusalCode};
+pub use response::{NameRef, ResponseName};
 pub use token::{Presented, Seed};
 pub use view::{ComponentView, ObligationView, RecordView, ResponseView};

@@ -4,11 +4,101 @@ use crate::{component::Component, graph::ResponseGraph};
 use foldhash::quality::SeedableRandomState;
 use halo_canon::Document;
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 use std::{hash::BuildHasher, sync::Arc};
+
+/// How a response is named: by its owner and its id. In a run with one owner, by its id alone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "Form", into = "Form")]
+pub struct ResponseName {
+    /// Who submitted it; empty in a run with one owner.
+    pub owner: Box<str>,
+    /// The id.
+    pub id: Box<str>,
+}
+
+/// The serialized form of a name.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Form {
+    Id(Box<str>),
+    Owned { owner: Box<str>, id: Box<str> },
+}
+
+impl From<Form> for ResponseName {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Id(id) => Self {
+                owner: Box::from(""),
+                id,
+            },
+            Form::Owned { owner, id } => Self { owner, id },
+        }
+    }
+}
+
+impl From<ResponseName> for Form {
+    fn from(name: ResponseName) -> Self {
+        if name.owner.is_empty() {
+            Self::Id(name.id)
+        } else {
+            Self::Owned {
+                owner: name.owner,
+                id: name.id,
+            }
+        }
+    }
+}
+
+impl From<&str> for ResponseName {
+    fn from(id: &str) -> Self {
+        Self {
+            owner: Box::from(""),
+            id: id.into(),
+        }
+    }
+}
+
+impl From<String> for ResponseName {
+    fn from(id: String) -> Self {
+        id.as_str().into()
+    }
+}
+
+/// A borrowed [`ResponseName`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NameRef<'a> {
+    /// Who submitted it; empty in a run with one owner.
+    pub owner: &'a str,
+    /// The id.
+    pub id: &'a str,
+}
+
+impl<'a> From<&'a ResponseName> for NameRef<'a> {
+    fn from(name: &'a ResponseName) -> Self {
+        Self {
+            owner: &name.owner,
+            id: &name.id,
+        }
+    }
+}
+
+impl<'a> From<&'a str> for NameRef<'a> {
+    fn from(id: &'a str) -> Self {
+        Self { owner: "", id }
+    }
+}
+
+impl<'a> From<&'a String> for NameRef<'a> {
+    fn from(id: &'a String) -> Self {
+        Self { owner: "", id }
+    }
+}
 
 /// A response that was accepted.
 #[derive(Debug)]
 pub(crate) struct Response {
+    pub(crate) owner: Box<str>,
     pub(crate) id: Box<str>,
     /// As submitted: the same id with other content is a conflict (formats.md §2).
     pub(crate) document: Arc<Document>,
@@ -57,6 +147,13 @@ impl IdIndex {
 }
 
 impl Response {
+    pub(crate) fn name(&self) -> NameRef<'_> {
+        NameRef {
+            owner: &self.owner,
+            id: &self.id,
+        }
+    }
+
     pub(crate) fn position(&self, hasher: &SeedableRandomState, id: &str) -> Option<u32> {
         self.index.find(hasher, id, |position| {
             self.components

@@ -79,6 +79,8 @@ pub(crate) struct State {
     slots: Vec<Slot>,
     index: HashTable<SlotIx>,
     hasher: SeedableRandomState,
+    /// Records whose provider was asked for the look at hand and did not answer: missing, whatever is stored.
+    silent: Vec<SlotIx>,
 }
 
 /// What an update needs of its source's declaration.
@@ -95,7 +97,25 @@ impl State {
             slots: Vec::new(),
             index: HashTable::new(),
             hasher,
+            silent: Vec::new(),
         }
+    }
+
+    /// From now on these records, by address, count as missing, and no others.
+    pub(crate) fn silence(&mut self, addresses: &[String]) {
+        let slot = |address: &String| {
+            let (name, key) = match address.split_once('/') {
+                Some((name, key)) => (name, Some(key)),
+                None => (address.as_str(), None),
+            };
+            let source = self.sources.iter().position(|known| **known == *name)?;
+            self.find(source as u32, key)
+        };
+        self.silent = addresses.iter().filter_map(slot).collect();
+    }
+
+    pub(crate) fn is_silent(&self, ix: SlotIx) -> bool {
+        !self.silent.is_empty() && self.silent.contains(&ix)
     }
 
     /// The number of a source of that name, over all catalogs.
@@ -155,6 +175,9 @@ impl State {
 
     /// The record in force: none where it is absent or two truths are known.
     pub(crate) fn record(&self, ix: SlotIx) -> Option<&StoredRecord> {
+        if self.is_silent(ix) {
+            return None;
+        }
         self.slots.get(ix as usize).and_then(Slot::record)
     }
 

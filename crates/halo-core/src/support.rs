@@ -148,6 +148,7 @@ fn judge(
         bound_fields(instance, world, &keys, &mut failures);
     }
     freshness(instance, world, &mut failures);
+    silence(instance, world, &mut failures);
     certificate(instance, world, &mut failures);
     horizon(instance, world, &mut failures);
     if waiting {
@@ -200,6 +201,28 @@ fn freshness(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<Fail
             Some(_) => continue,
         };
         failures.push(Failure::new(reason, limit.route, &[limit.slot]));
+    }
+}
+
+/// A record whose provider was asked and did not answer is missing, also where its absence is allowed or bound:
+/// silence is not support.
+fn silence(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<Failure>) {
+    let type_ = instance.type_;
+    for slot in 0..type_.footprint {
+        if !world.state.is_silent(instance.slot(slot))
+            || failures.iter().any(|failure| failure.reads.contains(&slot))
+        {
+            continue;
+        }
+        let bound = type_.bind.iter().find(|bound| bound.slot == slot);
+        let address = world.state.address(instance.slot(slot));
+        let reason = Reason::about(ReasonCode::StateMissing, &address)
+            .with_detail("its provider did not answer");
+        failures.push(Failure::new(
+            reason,
+            bound.and_then(|bound| bound.route),
+            &[slot],
+        ));
     }
 }
 

@@ -73,14 +73,17 @@ fn every_input_survives_the_journal() {
     let obligation = ObligationId(3);
     let mut inputs = vec![
         Input::Submit {
+            owner: String::new(),
             text: text(),
             fallback_id: None,
         },
         Input::Submit {
+            owner: String::new(),
             text: RawText(vec![0xff, 0x00, b'"']),
             fallback_id: Some("f".into()),
         },
         Input::Submit {
+            owner: String::new(),
             text: RawText(Vec::new()),
             fallback_id: None,
         },
@@ -91,7 +94,7 @@ fn every_input_survives_the_journal() {
             ],
         },
         Input::Time,
-        Input::LastLook { component: at },
+        Input::last_look(at),
         Input::Emit { component: at },
         Input::Support { obligation },
         Input::Refuse {
@@ -104,10 +107,10 @@ fn every_input_survives_the_journal() {
             candidates: text(),
         },
         Input::Withdraw {
-            response: response.clone(),
+            response: response.clone().into(),
             component: component.clone(),
         },
-        Input::Restart,
+        Input::restart(),
     ];
     for (payload, token, sequence) in [
         (None, None, None),
@@ -119,14 +122,14 @@ fn every_input_survives_the_journal() {
     ] {
         let (response, component) = (response.clone(), component.clone());
         inputs.push(Input::Dispatch {
-            response: response.clone(),
+            response: response.clone().into(),
             component: component.clone(),
             payload: payload.clone(),
             token,
             sequence,
         });
         inputs.push(Input::Roll {
-            response,
+            response: response.into(),
             component,
             payload,
         });
@@ -140,7 +143,7 @@ fn every_input_survives_the_journal() {
     }
     for (reply, generation) in [(Reply::Success, None), (Reply::Failure, Some(4))] {
         inputs.push(Input::Observe {
-            response: response.clone(),
+            response: response.clone().into(),
             component: component.clone(),
             generation,
             reply,
@@ -148,7 +151,7 @@ fn every_input_survives_the_journal() {
     }
     for settlement in [Settlement::Happened, Settlement::DidNotHappen] {
         inputs.push(Input::Settle {
-            response: response.clone(),
+            response: response.clone().into(),
             component: component.clone(),
             settlement,
         });
@@ -163,7 +166,7 @@ fn every_input_survives_the_journal() {
         ),
     ] {
         inputs.push(Input::Approval {
-            response: response.clone(),
+            response: response.clone().into(),
             component: component.clone(),
             generation,
             by: "ann".into(),

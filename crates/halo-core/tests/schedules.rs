@@ -446,8 +446,8 @@ fn invariant_i6_what_is_not_touched_does_not_change(oracle: &Oracle, event: &Eve
             response,
             component,
             ..
-        } => find(response, component),
-        Input::LastLook { component }
+        } => find(&response.id, component),
+        Input::LastLook { component, .. }
         | Input::Emit { component }
         | Input::Outcome { component, .. } => {
             Some(*component).filter(|at| event.after.contains_key(at))
@@ -595,13 +595,13 @@ fn property_the_gate_says_what_the_oracle_says(oracle: &Oracle, event: &Event<'_
             token: None,
             sequence: None,
         } => {
-            let number: u32 = response[1..].parse().unwrap();
+            let number: u32 = response.id[1..].parse().unwrap();
             ComponentRef {
                 response: number,
                 position: oracle.position(number, component),
             }
         }
-        Input::LastLook { component } | Input::Emit { component } => *component,
+        Input::LastLook { component, .. } | Input::Emit { component } => *component,
         _ => return,
     };
     let Some(before) = event.before.get(&at) else {

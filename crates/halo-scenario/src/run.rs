@@ -115,7 +115,7 @@ impl<'a> Runner<'a> {
             Step::Observe(target, reply) => {
                 let (response, component) = self.names(target);
                 self.input(Input::Observe {
-                    response,
+                    response: response.into(),
                     component,
                     generation: None,
                     reply: *reply,
@@ -139,7 +139,7 @@ impl<'a> Runner<'a> {
             Step::Roll(target, payload) => {
                 let (response, component) = self.names(target);
                 self.input(Input::Roll {
-                    response,
+                    response: response.into(),
                     component,
                     payload: payload.as_deref().map(Into::into),
                 });
@@ -147,14 +147,14 @@ impl<'a> Runner<'a> {
             Step::Withdraw(target) => {
                 let (response, component) = self.names(target);
                 self.input(Input::Withdraw {
-                    response,
+                    response: response.into(),
                     component,
                 });
             }
             Step::Settle(target, settlement) => {
                 let (response, component) = self.names(target);
                 self.input(Input::Settle {
-                    response,
+                    response: response.into(),
                     component,
                     settlement: *settlement,
                 });
@@ -164,7 +164,7 @@ impl<'a> Runner<'a> {
                 self.voice(target, by, Voice::Reject { text: text.clone() })
             }
             Step::Restart => {
-                self.input(Input::Restart);
+                self.input(Input::restart());
             }
             Step::Expect(expect) => self.expect(expect),
         }
@@ -172,6 +172,7 @@ impl<'a> Runner<'a> {
 
     fn submit(&mut self, text: &str) {
         let handled = self.input(Input::Submit {
+            owner: String::new(),
             text: text.into(),
             fallback_id: None,
         });
@@ -205,7 +206,7 @@ impl<'a> Runner<'a> {
         });
         let payload = payload.map(Into::into);
         let answer = self.ask(Input::Dispatch {
-            response,
+            response: response.into(),
             component,
             payload,
             token,
@@ -231,7 +232,7 @@ impl<'a> Runner<'a> {
     fn voice(&mut self, target: &Target, by: &str, voice: Voice) {
         let (response, component) = self.names(target);
         self.input(Input::Approval {
-            response,
+            response: response.into(),
             component,
             generation: None,
             by: by.to_owned(),
@@ -311,7 +312,7 @@ impl<'a> Runner<'a> {
         let response = self.engine.response_id(at.response);
         let response = response.unwrap_or_default().to_owned();
         self.ask(Input::Dispatch {
-            response,
+            response: response.into(),
             component,
             payload: None,
             token: None,
@@ -325,9 +326,7 @@ impl<'a> Runner<'a> {
         while let Some(effect) = self.engine.next_effect() {
             match effect {
                 Effect::Spend(armed) => {
-                    let look = Input::LastLook {
-                        component: armed.component(),
-                    };
+                    let look = Input::last_look(armed.component());
                     if let Ok(Handled::Answered(answer)) = self.engine.handle(self.now, look) {
                         last = Some(answer);
                     }
@@ -488,6 +487,6 @@ fn outcome_name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Accepted => "accepted",
         Outcome::Refused => "refused",
-        Outcome::Lost => "lost",
+        Outcome::Lost | Outcome::Again => "lost",
     }
 }

@@ -7,12 +7,13 @@ use crate::{
     input::Voice,
     phase::Phase,
     reason::{Reason, ReasonCode, Refusal, RefusalCode},
+    response::ResponseName,
 };
 
 impl Engine {
     pub(super) fn approval(
         &mut self,
-        response: &str,
+        response: &ResponseName,
         component: &str,
         generation: Option<u32>,
         by: &str,

@@ -13,6 +13,7 @@ use crate::{
     ledger::Hold,
     phase::{ComponentRef, Phase},
     reason::{Answer, Reason, ReasonCode},
+    response::ResponseName,
     state::{SlotIx, Unsettled},
     support::{self, Instance},
     token::Presented,
@@ -37,7 +38,12 @@ enum Verdict {
 
 impl Engine {
     /// P16, up to the decision before the token is spent.
-    pub(super) fn ask(&mut self, response: &str, component: &str, asked: &Asked<'_>) -> Answer {
+    pub(super) fn ask(
+        &mut self,
+        response: &ResponseName,
+        component: &str,
+        asked: &Asked<'_>,
+    ) -> Answer {
         let at = self.find(response, component);
         let answer = match at {
             None => Answer::NoSuchInstance,
@@ -263,13 +269,26 @@ impl Engine {
     }
 
     /// P15: a fresh look at everything; if all still holds, the permit for one call.
-    pub(super) fn last_look(&mut self, at: ComponentRef) -> Answer {
+    ///
+    /// `silent`: records whose provider did not answer. They count as missing for this look and no longer.
+    pub(super) fn last_look(&mut self, at: ComponentRef, silent: &[String]) -> Answer {
+        self.state.silence(silent);
+        let answer = self.look_and_call(at);
+        self.state.silence(&[]);
+        self.record(Record::Answered {
+            component: Some(at),
+            answer,
+        });
+        answer
+    }
+
+    fn look_and_call(&mut self, at: ComponentRef) -> Answer {
         let under_way = self.component(at).map(|component| component.under_way);
         if under_way == Some(UnderWay::Armed) {
             // Ancestors whose support was lost and came back since count again: everything is recomputed.
             self.close(at.response, &[], &[], &[at.position]);
         }
-        let answer = match under_way {
+        match under_way {
             None => Answer::NoSuchInstance,
             Some(UnderWay::Idle | UnderWay::Calling) => Answer::TokenConsumed,
             Some(UnderWay::Armed) => match self.verdict(at) {
@@ -294,12 +313,7 @@ impl Engine {
                     answer
                 }
             },
-        };
-        self.record(Record::Answered {
-            component: Some(at),
-            answer,
-        });
-        answer
+        }
     }
 
     fn call(&mut self, at: ComponentRef) -> Answer {
@@ -392,23 +406,16 @@ impl Engine {
     }
 
     fn emit_permit(&self, at: ComponentRef) -> Option<EmitPermit> {
+        let path = self.path_of(at)?;
         let instance = self.instance(at)?;
-        let Leaves::Emit(path) = instance.type_.effect else {
-            return None;
-        };
         let component = instance.component;
-        let path = self
-            .installed(component.catalog)
-            .catalog
-            .paths
-            .get(usize::from(path))?;
         Some(EmitPermit::new(EmitText {
             component: at,
             generation: component.generation,
             response: instance.response.into(),
             id: component.id().into(),
             type_name: component.type_name().into(),
-            path: path.as_str().into(),
+            path: path.into(),
             payload: component.payload()?.to_canonical(),
             digest: component.digest?,
         }))
@@ -438,9 +445,40 @@ impl Engine {
                     },
                 );
             }
-            Outcome::Lost => self.left(at, Phase::InDoubt),
+            Outcome::Again if !is_action => self.hand_over_again(at),
+            Outcome::Lost | Outcome::Again => self.left(at, Phase::InDoubt),
             Outcome::Refused => self.failed(at, ReasonCode::AdapterRefused),
         }
+    }
+
+    /// A non-action that may have arrived at a path that takes it twice: retained again, if it still may be (P13).
+    pub(super) fn hand_over_again(&mut self, at: ComponentRef) {
+        let Some(component) = self.component_mut(at) else {
+            return;
+        };
+        component.under_way = UnderWay::Idle;
+        component.lapsed = false;
+        if component.phase == Phase::Retained {
+            self.emissions.insert(at);
+        }
+        match self.verdict(at) {
+            Verdict::Authorized => {}
+            Verdict::NotReady(_) => self.refresh_readiness(at),
+            Verdict::Ends(_, fall) => self.fall(vec![fall], Vec::new()),
+        }
+    }
+
+    /// The path of a non-action.
+    pub(super) fn path_of(&self, at: ComponentRef) -> Option<&str> {
+        let instance = self.instance(at)?;
+        let Leaves::Emit(path) = instance.type_.effect else {
+            return None;
+        };
+        let catalog = &self.installed(instance.component.catalog).catalog;
+        catalog
+            .paths
+            .get(usize::from(path))
+            .map(|path| path.as_str())
     }
 
     /// An instance left. From now on its current support counts only while somebody waits for it (P9).

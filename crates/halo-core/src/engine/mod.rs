@@ -24,7 +24,7 @@ use crate::{
     obligation::{Obligation, ObligationId},
     phase::{ComponentRef, Phase},
     reason::{Answer, Refusal, RefusalCode},
-    response::Response,
+    response::{NameRef, Response, ResponseName},
     state::State,
     support::{Instance, World},
     token::{Presented, Seed, TokenMint},
@@ -158,7 +158,11 @@ impl Engine {
     pub fn handle(&mut self, now: Instant, input: Input) -> Result<Handled, Refusal> {
         self.pass_time(now);
         let handled = match input {
-            Input::Submit { text, fallback_id } => self.submit(&text.0, fallback_id.as_deref()),
+            Input::Submit {
+                owner,
+                text,
+                fallback_id,
+            } => self.submit(&owner, &text.0, fallback_id.as_deref()),
             Input::Update { records } => Ok(self.update(&records)),
             Input::Time => {
                 self.reconsider_time();
@@ -178,7 +182,9 @@ impl Engine {
                 };
                 Ok(Handled::Answered(self.ask(&response, &component, &asked)))
             }
-            Input::LastLook { component } => Ok(Handled::Answered(self.last_look(component))),
+            Input::LastLook { component, silent } => {
+                Ok(Handled::Answered(self.last_look(component, &silent)))
+            }
             Input::Emit { component } => Ok(Handled::Answered(self.emit(component))),
             Input::Outcome {
                 component,
@@ -222,8 +228,12 @@ impl Engine {
                 component,
                 settlement,
             } => self.settle(&response, &component, settlement),
-            Input::Restart => {
-                self.restart();
+            Input::Restart {
+                intended,
+                again,
+                void,
+            } => {
+                self.restart(&intended, &again, void);
                 Ok(Handled::Done)
             }
         };
@@ -282,7 +292,12 @@ impl Engine {
     }
 
     /// What a holder of that generation's token would present; nothing where none was issued.
-    pub fn present(&self, response: &str, component: &str, generation: u32) -> Option<Presented> {
+    pub fn present<'n>(
+        &self,
+        response: impl Into<NameRef<'n>>,
+        component: &str,
+        generation: u32,
+    ) -> Option<Presented> {
         let component = self.component(self.find(response, component)?)?;
         if component.generation == generation {
             return component.token.as_ref().map(|held| held.token.presented());
@@ -295,7 +310,11 @@ impl Engine {
     }
 
     /// The number of a component by the ids; of several bearers of an id, the first.
-    pub fn find(&self, response: &str, component: &str) -> Option<ComponentRef> {
+    pub fn find<'n>(
+        &self,
+        response: impl Into<NameRef<'n>>,
+        component: &str,
+    ) -> Option<ComponentRef> {
         let response = self.find_response(response)?;
         let position = self
             .responses
@@ -309,23 +328,29 @@ impl Engine {
         self.component(component)?.newest_obligation
     }
 
-    pub(crate) fn find_response(&self, id: &str) -> Option<u32> {
+    /// The number of a response.
+    pub fn find_response<'n>(&self, response: impl Into<NameRef<'n>>) -> Option<u32> {
+        let name = response.into();
         let same = |ix: &u32| {
             self.responses
                 .get(*ix as usize)
-                .is_some_and(|response| *response.id == *id)
+                .is_some_and(|response| response.name() == name)
         };
         self.response_index
-            .find(self.hasher.hash_one(id), same)
+            .find(self.hasher.hash_one(name), same)
             .copied()
     }
 
-    fn find_or_refuse(&self, response: &str, component: &str) -> Result<ComponentRef, Refusal> {
+    fn find_or_refuse(
+        &self,
+        response: &ResponseName,
+        component: &str,
+    ) -> Result<ComponentRef, Refusal> {
         self.find(response, component).ok_or_else(|| {
             let message = format!(
                 "there is no component `{}` in a response `{}`",
                 crate::envelope::shorten(component),
-                crate::envelope::shorten(response)
+                crate::envelope::shorten(&response.id)
             );
             Refusal::new(RefusalCode::NoSuchComponent, message)
         })

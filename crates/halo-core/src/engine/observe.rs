@@ -8,6 +8,7 @@ use crate::{
     ledger::Hold,
     phase::{ComponentRef, Phase},
     reason::{Reason, ReasonCode, Refusal, RefusalCode},
+    response::ResponseName,
     state::Unsettled,
 };
 
@@ -15,7 +16,7 @@ impl Engine {
     /// A downstream milestone of an instance; nothing given means the newest.
     pub(super) fn observe(
         &mut self,
-        response: &str,
+        response: &ResponseName,
         component: &str,
         generation: Option<u32>,
         reply: Reply,
@@ -114,7 +115,7 @@ impl Engine {
     /// An operator found out what became of what is in doubt.
     pub(super) fn settle(
         &mut self,
-        response: &str,
+        response: &ResponseName,
         component: &str,
         settlement: Settlement,
     ) -> Result<Handled, Refusal> {
@@ -134,7 +135,11 @@ impl Engine {
     }
 
     /// P24: a live instance, or one with an open obligation, is taken back.
-    pub(super) fn withdraw(&mut self, response: &str, component: &str) -> Result<Handled, Refusal> {
+    pub(super) fn withdraw(
+        &mut self,
+        response: &ResponseName,
+        component: &str,
+    ) -> Result<Handled, Refusal> {
         let at = self.find_or_refuse(response, component)?;
         let reason = Reason::of(ReasonCode::Withdrawn);
         let Some(found) = self.component(at) else {

@@ -8,14 +8,27 @@ use crate::{
 };
 
 impl Engine {
-    pub(super) fn restart(&mut self) {
+    /// `intended`: non-actions that may have been handed over. `again`: paths that take an emission twice. `void`: the
+    /// record is incomplete, and no live action may leave.
+    pub(super) fn restart(&mut self, intended: &[ComponentRef], again: &[String], void: bool) {
         let everything = self.all_components();
         for at in &everything {
             let was = self
                 .component(*at)
                 .map_or(UnderWay::Idle, |component| component.under_way);
-            if was != UnderWay::Idle {
-                // Its token was spent and nobody knows what came of it (P13, P17).
+            let retained = self
+                .component(*at)
+                .is_some_and(|component| component.phase == Phase::Retained);
+            if was == UnderWay::Idle && !(retained && intended.contains(at)) {
+                continue;
+            }
+            let takes_twice = self
+                .path_of(*at)
+                .is_some_and(|path| again.iter().any(|again| again == path));
+            if takes_twice {
+                self.hand_over_again(*at);
+            } else {
+                // Its token was spent, or it was on its way, and nobody knows what came of it (P13, P17).
                 self.unsettle_if_armed(*at, was);
                 self.left(*at, Phase::InDoubt);
             }
@@ -29,7 +42,7 @@ impl Engine {
         let actions: Vec<ComponentRef> = everything.iter().filter(live).copied().collect();
         let falls = actions
             .iter()
-            .filter_map(|at| self.restart_fall(*at))
+            .filter_map(|at| self.restart_fall(*at, void))
             .collect();
         self.fall(falls, Vec::new());
         for at in actions {
@@ -64,12 +77,13 @@ impl Engine {
         }
     }
 
-    fn restart_fall(&self, at: ComponentRef) -> Option<Fall> {
+    fn restart_fall(&self, at: ComponentRef, void: bool) -> Option<Fall> {
         let component = self.component(at)?;
-        if self
-            .installed(component.catalog)
-            .catalog
-            .restart_invalidates
+        if void
+            || self
+                .installed(component.catalog)
+                .catalog
+                .restart_invalidates
         {
             return Some(Fall::terminal(
                 at,

@@ -6,6 +6,7 @@ use crate::{
     input::RawText,
     phase::{ComponentRef, Phase},
     reason::{Refusal, RefusalCode},
+    response::ResponseName,
     state::{Keys, NO_SLOT},
     support::Instance,
 };
@@ -18,7 +19,7 @@ impl Engine {
     /// `bad_candidate`.
     pub(super) fn roll(
         &mut self,
-        response: &str,
+        response: &ResponseName,
         component: &str,
         payload: Option<&RawText>,
     ) -> Result<Handled, Refusal> {

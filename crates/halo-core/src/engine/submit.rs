@@ -8,7 +8,7 @@ use crate::{
     graph::ResponseGraph,
     phase::Phase,
     reason::{Reason, ReasonCode, Refusal, RefusalCode},
-    response::{IdIndex, Response},
+    response::{IdIndex, NameRef, Response},
     wellformed::{Bearer, Judged, Rules, Subject},
 };
 use halo_canon::Document;
@@ -17,12 +17,13 @@ use std::{collections::HashSet, hash::BuildHasher, sync::Arc};
 impl Engine {
     pub(super) fn submit(
         &mut self,
+        owner: &str,
         text: &[u8],
         fallback_id: Option<&str>,
     ) -> Result<Handled, Refusal> {
         let catalog = self.catalog().clone();
         let submission = Submission::parse(text, &catalog)?;
-        self.admit_submission(submission, fallback_id)
+        self.admit_submission(owner, submission, fallback_id)
     }
 
     /// Admits a response that passed [`Submission::parse`] under the catalog in force, at `now`.
@@ -35,7 +36,7 @@ impl Engine {
         fallback_id: Option<&str>,
     ) -> Result<Handled, Refusal> {
         self.pass_time(now);
-        let handled = self.admit_submission(submission, fallback_id);
+        let handled = self.admit_submission("", submission, fallback_id);
         if let Err(refusal) = &handled {
             self.record(Record::Refused(refusal.clone()));
         }
@@ -45,14 +46,16 @@ impl Engine {
 
     fn admit_submission(
         &mut self,
+        owner: &str,
         submission: Submission,
         fallback_id: Option<&str>,
     ) -> Result<Handled, Refusal> {
-        let id = self.own_or_made_id(&submission, fallback_id);
-        if let Some(known) = self.find_response(&id) {
+        let id = self.own_or_made_id(owner, &submission, fallback_id);
+        let name = NameRef { owner, id: &id };
+        if let Some(known) = self.find_response(name) {
             return self.resubmitted(known, &submission.document);
         }
-        let (response, judged) = self.judge_submission(id, submission);
+        let (response, judged) = self.judge_submission(owner, id, submission);
         if self.catalog().malformed_refuses_response
             && let Some((component, judged)) = response
                 .components
@@ -87,14 +90,19 @@ impl Engine {
     }
 
     /// Its own id, else the one its carrier gives, else a made one.
-    fn own_or_made_id(&self, submission: &Submission, fallback_id: Option<&str>) -> Box<str> {
+    fn own_or_made_id(
+        &self,
+        owner: &str,
+        submission: &Submission,
+        fallback_id: Option<&str>,
+    ) -> Box<str> {
         if let Some(id) = submission.id.as_deref().or(fallback_id) {
             return id.into();
         }
         let mut number = self.made_ids;
         loop {
             let id = format!("auto-{number}");
-            if self.find_response(&id).is_none() {
+            if self.find_response(NameRef { owner, id: &id }).is_none() {
                 return id.into();
             }
             number += 1;
@@ -125,6 +133,7 @@ impl Engine {
     /// P2 for every component, and the graph of those that lie on no cycle.
     fn judge_submission(
         &self,
+        owner: &str,
         id: Box<str>,
         mut submission: Submission,
     ) -> (Response, Vec<Judged>) {
@@ -186,6 +195,7 @@ impl Engine {
         let components = make_components(&submission, &judged, self.current_catalog());
         (
             Response {
+                owner: owner.into(),
                 id,
                 document,
                 components,
@@ -221,13 +231,13 @@ impl Engine {
             response: number,
             id: response.id.clone(),
         });
-        let hash = self.hasher.hash_one(&*response.id);
+        let hash = self.hasher.hash_one(response.name());
         self.responses.push(response);
         let (responses, hasher) = (&self.responses, &self.hasher);
         self.response_index.insert_unique(hash, number, |ix| {
             responses
                 .get(*ix as usize)
-                .map_or(0, |response| hasher.hash_one(&*response.id))
+                .map_or(0, |response| hasher.hash_one(response.name()))
         });
         if let Some(response) = self.responses.last_mut() {
             for (component, judged) in response.components.iter_mut().zip(judged) {

@@ -122,7 +122,7 @@ impl Bench {
     }
 
     pub fn look(&mut self, component: ComponentRef) -> Answer {
-        match self.input(Input::LastLook { component }) {
+        match self.input(Input::last_look(component)) {
             Ok(Handled::Answered(answer)) => answer,
             other => panic!("{other:?}"),
         }
@@ -153,6 +153,7 @@ impl Bench {
 
     pub fn submit_bytes(&mut self, text: &[u8]) -> Result<u32, Refusal> {
         let input = Input::Submit {
+            owner: String::new(),
             text: halo_core::RawText(text.to_vec()),
             fallback_id: None,
         };
@@ -263,7 +264,7 @@ impl Bench {
     ) -> Answer {
         self.last_look = None;
         let input = Input::Dispatch {
-            response: response.to_owned(),
+            response: response.into(),
             component: component.to_owned(),
             payload: payload.map(|payload| payload.to_string().as_str().into()),
             token,
@@ -344,7 +345,7 @@ impl Bench {
         reply: Reply,
     ) {
         let input = Input::Observe {
-            response: response.to_owned(),
+            response: response.into(),
             component: component.to_owned(),
             generation,
             reply,
@@ -359,7 +360,7 @@ impl Bench {
         settlement: Settlement,
     ) -> Result<Handled, Refusal> {
         self.input(Input::Settle {
-            response: response.to_owned(),
+            response: response.into(),
             component: component.to_owned(),
             settlement,
         })
@@ -367,7 +368,7 @@ impl Bench {
 
     pub fn withdraw(&mut self, response: &str, component: &str) -> Result<Handled, Refusal> {
         self.input(Input::Withdraw {
-            response: response.to_owned(),
+            response: response.into(),
             component: component.to_owned(),
         })
     }
@@ -380,7 +381,7 @@ impl Bench {
         voice: Voice,
     ) -> Result<Handled, Refusal> {
         self.input(Input::Approval {
-            response: response.to_owned(),
+            response: response.into(),
             component: component.to_owned(),
             generation: None,
             by: by.to_owned(),
@@ -393,7 +394,7 @@ impl Bench {
     }
 
     pub fn restart(&mut self) {
-        self.input(Input::Restart).unwrap();
+        self.input(Input::restart()).unwrap();
     }
 
     // Recovery
@@ -442,7 +443,7 @@ impl Bench {
         payload: Option<Value>,
     ) -> Result<Handled, Refusal> {
         self.input(Input::Roll {
-            response: response.to_owned(),
+            response: response.into(),
             component: component.to_owned(),
             payload: payload.map(|payload| payload.to_string().as_str().into()),
         })

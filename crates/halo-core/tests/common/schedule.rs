@@ -151,7 +151,7 @@ impl Schedule {
         // What is under way goes on, mostly at once; whatever else happens in between is what this is about.
         if !self.armed.is_empty() && self.prng.chance(45) {
             let component = self.armed.remove(self.prng.below(self.armed.len()));
-            return self.event(Input::LastLook { component }, check);
+            return self.event(Input::last_look(component), check);
         }
         if !self.calls.is_empty() && self.prng.chance(45) {
             let (component, generation) = self.calls.remove(self.prng.below(self.calls.len()));
@@ -286,6 +286,7 @@ impl Schedule {
         let text = json!({"response": response, "components": components}).to_string();
         self.texts.push(text.clone());
         let input = Input::Submit {
+            owner: String::new(),
             text: text.as_str().into(),
             fallback_id: None,
         };
@@ -302,7 +303,14 @@ impl Schedule {
             _ => known.as_str().into(),
         };
         let fallback_id = None;
-        self.event(Input::Submit { text, fallback_id }, check);
+        self.event(
+            Input::Submit {
+                owner: String::new(),
+                text,
+                fallback_id,
+            },
+            check,
+        );
     }
 
     fn update(&mut self, check: &mut dyn FnMut(&Oracle, &Event<'_>)) {
@@ -379,7 +387,7 @@ impl Schedule {
             _ => {}
         }
         let input = Input::Dispatch {
-            response,
+            response: response.into(),
             component,
             payload,
             token,
@@ -412,7 +420,7 @@ impl Schedule {
             .prng
             .pick(&[Reply::Success, Reply::Success, Reply::Failure]);
         let input = Input::Observe {
-            response,
+            response: response.into(),
             component,
             generation,
             reply,
@@ -437,7 +445,7 @@ impl Schedule {
             .prng
             .pick(&[Settlement::Happened, Settlement::DidNotHappen]);
         let input = Input::Settle {
-            response,
+            response: response.into(),
             component,
             settlement,
         };
@@ -458,7 +466,7 @@ impl Schedule {
         };
         let by = (*self.prng.pick(&["ann", "bob"])).to_owned();
         let input = Input::Approval {
-            response,
+            response: response.into(),
             component,
             generation,
             by,
@@ -470,7 +478,7 @@ impl Schedule {
     fn withdraw(&mut self, check: &mut dyn FnMut(&Oracle, &Event<'_>)) {
         if let Some((_, response, component)) = self.some_component() {
             let input = Input::Withdraw {
-                response,
+                response: response.into(),
                 component,
             };
             self.event(input, check);
@@ -602,7 +610,7 @@ impl Schedule {
             })
             .map(Into::into);
         let input = Input::Roll {
-            response,
+            response: response.into(),
             component,
             payload,
         };
@@ -613,7 +621,7 @@ impl Schedule {
     fn restart(&mut self, check: &mut dyn FnMut(&Oracle, &Event<'_>)) {
         self.armed.clear();
         self.calls.clear();
-        self.event(Input::Restart, check);
+        self.event(Input::restart(), check);
     }
 
     /// Answers to questions that were never asked, and questions about nothing.
@@ -634,7 +642,7 @@ impl Schedule {
         let input = match self.prng.below(3) {
             // A genuine one is not a stray.
             0 | 1 if is_under_way => Input::Time,
-            0 => Input::LastLook { component },
+            0 => Input::last_look(component),
             1 => Input::Outcome {
                 component,
                 generation: 1 + self.prng.below(3) as u32,
@@ -673,7 +681,7 @@ impl Schedule {
         let touched = self.note_input(&input, &handled);
         let seen = self.drain();
         self.oracle
-            .take_up(&after, rolled, matches!(input, Input::Restart));
+            .take_up(&after, rolled, matches!(input, Input::Restart { .. }));
         self.keep_tokens(&after);
         let bearer = match &input {
             Input::Dispatch { token, .. } => self
