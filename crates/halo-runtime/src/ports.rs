@@ -3,8 +3,18 @@
 //! Implementations may hang, lie or crash: the driver puts a time limit on every call and drops the future past it.
 //! Dropping must end the call for good: the connection is closed, the process group killed.
 
+pub mod command;
+pub mod events;
+pub mod file;
+pub mod http;
+pub mod lane;
+pub mod lines;
+pub mod message;
+pub mod plugs;
+pub mod secret;
+
 use halo_core::{DispatchPermit, EmitPermit, Outcome};
-use std::{future::Future, pin::Pin};
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 /// A boxed future, so that ports are objects.
 pub type Answering<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -41,4 +51,37 @@ pub trait RouteHandler: Send + Sync {
     ///
     /// Errors: why it could not be told; it is told again later.
     fn tell<'a>(&'a self, obligation: &'a str) -> Answering<'a, Result<(), String>>;
+}
+
+/// Where ports say why a call had no answer, for the operator: an [`Outcome`] does not tell. Remarks name targets and
+/// faults, never payloads or secrets.
+#[derive(Clone, Default)]
+pub struct Remarks(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+
+impl Remarks {
+    /// Every remark goes to `listener`, which must not block.
+    pub fn to(listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(listener)))
+    }
+    /// Remarks on behalf of one port: `name` stands before what it says.
+    pub fn named(&self, name: impl Into<String>) -> Self {
+        let (listener, name) = (self.0.clone(), name.into());
+        Self(listener.map(|listener| {
+            let named: Arc<dyn Fn(&str) + Send + Sync> =
+                Arc::new(move |text: &str| listener(&format!("{name}: {text}")));
+            named
+        }))
+    }
+    /// Says it.
+    pub fn say(&self, text: &str) {
+        if let Some(listener) = &self.0 {
+            listener(text);
+        }
+    }
+}
+
+impl fmt::Debug for Remarks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "heard" } else { "unheard" })
+    }
 }
