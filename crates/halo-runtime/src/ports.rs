@@ -56,7 +56,9 @@ pub trait RouteHandler: Send + Sync {
 /// Where ports say why a call had no answer, for the operator: an [`Outcome`] does not tell. Remarks name targets and
 /// faults, never payloads or secrets.
 #[derive(Clone, Default)]
-pub struct Remarks(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub struct Remarks(Option<Listener>);
+
+type Listener = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Remarks {
     /// Every remark goes to `listener`, which must not block.
@@ -67,8 +69,7 @@ impl Remarks {
     pub fn named(&self, name: impl Into<String>) -> Self {
         let (listener, name) = (self.0.clone(), name.into());
         Self(listener.map(|listener| {
-            let named: Arc<dyn Fn(&str) + Send + Sync> =
-                Arc::new(move |text: &str| listener(&format!("{name}: {text}")));
+            let named: Listener = Arc::new(move |text: &str| listener(&format!("{name}: {text}")));
             named
         }))
     }

@@ -78,6 +78,10 @@ impl Url {
     pub fn is_keyed(&self) -> bool {
         self.path.contains(KEY) || self.query.as_ref().is_some_and(|query| query.contains(KEY))
     }
+    /// Whether `text`, which it was read from, is an origin: scheme, host and port, and nothing after them.
+    pub(crate) fn is_origin(&self, text: &str) -> bool {
+        self.path == "/" && self.query.is_none() && !text.ends_with('/')
+    }
     /// Its identity without secrets: a query counts by its digest.
     pub fn identity(&self) -> String {
         match &self.query {
