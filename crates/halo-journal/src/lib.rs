@@ -7,14 +7,17 @@
 //!
 //! Nothing here knows what a record says.
 
+pub mod conformance;
 mod error;
 mod lock;
+mod memory;
 mod record;
 mod sqlite;
 mod store;
 mod verify;
 
 pub use error::{Cause, StoreError};
+pub use memory::{MemoryDisk, MemoryStore};
 pub use record::{Chain, Draft, Place, Record, Tip};
 pub use sqlite::{SqliteReader, SqliteStore};
 pub use store::{Batch, Current, Reader, Snapshot, Store};

@@ -76,6 +76,14 @@ impl Snapshot {
         }
     }
 
+    /// The record that it follows.
+    pub fn after(&self) -> Tip {
+        Tip {
+            number: self.number,
+            hash: self.hash,
+        }
+    }
+
     /// Whether its bytes are what they were.
     pub fn is_sound(&self) -> bool {
         Digest::of(&self.bytes) == self.digest

@@ -6,9 +6,7 @@ mod error;
 mod open;
 mod rows;
 
-use crate::{
-    Batch, Current, Place, Reader, Record, Snapshot, Store, StoreError, Tip, lock::Lock, store,
-};
+use crate::{Batch, Current, Reader, Record, Snapshot, Store, StoreError, Tip, lock::Lock, store};
 use error::failure;
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
@@ -157,12 +155,9 @@ impl Store for SqliteStore {
     }
 
     fn save_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), StoreError> {
-        let after = Tip {
-            number: snapshot.number,
-            hash: snapshot.hash,
-        };
+        let after = snapshot.after();
         if !self.ask(|connection| rows::has(connection, after))? {
-            let expected: Place = self.tip.next();
+            let expected = self.tip.next();
             let got = after.next();
             return Err(StoreError::OutOfOrder { expected, got });
         }

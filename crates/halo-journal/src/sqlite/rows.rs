@@ -146,11 +146,7 @@ pub(super) fn latest_snapshot(connection: &Connection) -> Result<Option<Snapshot
             digest: digest(row, 2)?,
             bytes: row.get(3)?,
         };
-        let follows = Tip {
-            number: snapshot.number,
-            hash: snapshot.hash,
-        };
-        if snapshot.is_sound() && has(connection, follows)? {
+        if snapshot.is_sound() && has(connection, snapshot.after())? {
             return Ok(Some(snapshot));
         }
     }
