@@ -5,6 +5,7 @@ use crate::{
     obligation::{ObligationId, ObligationState},
     phase::{ComponentRef, Phase},
     reason::Reason,
+    response::ResponseName,
 };
 use halo_canon::{Digest, Instant, Value};
 use halo_catalog::Route;
@@ -14,6 +15,8 @@ use halo_catalog::Route;
 pub struct ResponseView<'a> {
     /// Its number.
     pub number: u32,
+    /// Who submitted it; empty in a run with one owner.
+    pub owner: &'a str,
     /// Its id.
     pub id: &'a str,
     /// Its components, in response order.
@@ -51,6 +54,17 @@ pub struct ComponentView<'a> {
     pub is_action: bool,
 }
 
+/// An instance that waits for approval.
+#[derive(Debug, Clone)]
+pub struct AwaitingView<'a> {
+    /// How many different approvers it needs.
+    pub quorum: u32,
+    /// Who approved so far.
+    pub by: &'a [Box<str>],
+    /// Until when the quorum must come.
+    pub until: Instant,
+}
+
 /// An obligation.
 #[derive(Debug, Clone)]
 pub struct ObligationView<'a> {
@@ -58,6 +72,8 @@ pub struct ObligationView<'a> {
     pub id: ObligationId,
     /// The blocked component.
     pub at: ComponentRef,
+    /// The response's owner.
+    pub owner: &'a str,
     /// The response's id.
     pub response: &'a str,
     /// The component's id.
@@ -113,6 +129,7 @@ impl Engine {
             .collect();
         Some(ResponseView {
             number,
+            owner: &response.owner,
             id: &response.id,
             components,
         })
@@ -123,6 +140,61 @@ impl Engine {
         self.responses
             .get(number as usize)
             .map(|response| &*response.id)
+    }
+
+    /// The name of a response.
+    pub fn response_name(&self, number: u32) -> Option<ResponseName> {
+        let response = self.responses.get(number as usize)?;
+        Some(ResponseName {
+            owner: response.owner.clone(),
+            id: response.id.clone(),
+        })
+    }
+
+    /// How many responses there are: the number of the next one.
+    pub fn response_count(&self) -> u32 {
+        self.responses.len() as u32
+    }
+
+    /// What an approver must know of an instance that waits for approval (P28); nothing of one that does not.
+    pub fn awaiting(&self, at: ComponentRef) -> Option<AwaitingView<'_>> {
+        let instance = self.instance(at)?;
+        let rule = instance.type_.approval?;
+        let component = instance.component;
+        let approvals = component.approvals.as_deref();
+        let complete = approvals.is_some_and(|approvals| approvals.complete);
+        (component.phase.is_live() && !complete).then(|| AwaitingView {
+            quorum: rule.quorum,
+            by: approvals.map_or(&[], |approvals| &approvals.by),
+            until: component.admitted_at.plus(rule.within),
+        })
+    }
+
+    /// When the newest instance was admitted.
+    pub fn admitted_at(&self, at: ComponentRef) -> Option<Instant> {
+        Some(self.component(at)?.admitted_at)
+    }
+
+    /// The declaration of a component as a fresh candidate for the same: without its sequence number.
+    pub fn as_candidate(&self, at: ComponentRef) -> Option<String> {
+        let component = self.component(at)?;
+        let members = [
+            ("id", component.id),
+            ("type", component.type_name),
+            ("payload", component.payload),
+            ("requires", component.requires),
+            ("certificate", component.certificate_node),
+        ];
+        let members: Vec<String> = members
+            .into_iter()
+            .filter_map(|(name, node)| {
+                Some(format!(
+                    "\"{name}\":{}",
+                    component.document.at(node?).to_canonical()
+                ))
+            })
+            .collect();
+        Some(format!("{{{}}}", members.join(",")))
     }
 
     /// A component by number.
@@ -170,6 +242,7 @@ impl Engine {
         Some(ObligationView {
             id,
             at: obligation.component,
+            owner: &response.owner,
             response: &response.id,
             component: name(&obligation.component.position)?,
             generation: obligation.generation,

@@ -9,9 +9,6 @@ mod run;
 mod timeline;
 
 pub use decode::{CatalogSource, Expect, Scenario, Step, StepAt, Target, Token, Variant, decode};
-pub use result::{
-    AnswerEntry, ComponentEntry, EffectEntry, ObligationEntry, RefusedEntry, ResponseEntry,
-    ScenarioResult, obligations, responses,
-};
+pub use result::{AnswerEntry, EffectEntry, RefusedEntry, ScenarioResult};
 pub use run::{Run, run};
 pub use timeline::{Entry, Line, Tone};

@@ -2,7 +2,7 @@
 
 use crate::{
     decode::{Expect, Scenario, Step, Target, Token},
-    result::{self, AnswerEntry, EffectEntry, RefusedEntry, ScenarioResult},
+    result::{AnswerEntry, EffectEntry, RefusedEntry, ScenarioResult},
     timeline::{Entry, Timeline},
 };
 use halo_canon::Instant;
@@ -85,9 +85,9 @@ impl<'a> Runner<'a> {
             scenario: self.scenario.name.clone(),
             ok: self.failures.is_empty(),
             now: self.now.to_string(),
-            responses: result::responses(&self.engine),
+            responses: self.engine.responses().map(Into::into).collect(),
             effects: self.effects,
-            obligations: result::obligations(&self.engine),
+            obligations: self.engine.obligations().map(Into::into).collect(),
             answers: self.answers,
             refused: self.refused,
             failures: self.failures,

@@ -11,8 +11,10 @@ use halo_catalog::{
     Catalog, Diagnostic, Severity,
     yaml::{self, Data, Mark},
 };
-use halo_core::{Engine, Handled, Input, Options, RawText, Reason, Seed};
-use halo_scenario::{ObligationEntry, RefusedEntry, ResponseEntry};
+use halo_core::{
+    Engine, Handled, Input, ObligationEntry, Options, RawText, Reason, ResponseEntry, Seed,
+};
+use halo_scenario::RefusedEntry;
 use serde::Serialize;
 use std::{
     io::{self, Write},
@@ -86,6 +88,7 @@ pub(crate) fn run(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
     }
     let document = Document::parse(&question.response, depth).ok();
     let submit = Input::Submit {
+        owner: String::new(),
         text: RawText(question.response),
         fallback_id: None,
     };
@@ -94,8 +97,8 @@ pub(crate) fn run(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
     let decision = Decision {
         ok: answer.is_ok(),
         now,
-        responses: halo_scenario::responses(&engine),
-        obligations: halo_scenario::obligations(&engine),
+        responses: engine.responses().map(Into::into).collect(),
+        obligations: engine.obligations().map(Into::into).collect(),
         refused,
         effects: [],
         answers: [],

@@ -90,6 +90,7 @@ fn digests(catalog: Arc<Catalog>, text: Vec<u8>) -> Document {
     };
     let mut engine = Engine::new(catalog, options);
     let submit = Input::Submit {
+        owner: String::new(),
         text: RawText(text),
         fallback_id: None,
     };

@@ -61,7 +61,7 @@ fn outcome_name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Accepted => "accepts calls",
         Outcome::Refused => "refuses calls",
-        Outcome::Lost => "does not answer",
+        Outcome::Lost | Outcome::Again => "does not answer",
     }
 }
 

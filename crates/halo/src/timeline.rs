@@ -6,7 +6,8 @@ use crate::{
 };
 use halo_canon::Instant;
 use halo_catalog::Catalog;
-use halo_scenario::{ComponentEntry, Entry, ScenarioResult, Tone};
+use halo_core::ComponentEntry;
+use halo_scenario::{Entry, ScenarioResult, Tone};
 use std::io::{self, Write};
 
 /// The sign of a line, and how it stands out.

@@ -7,6 +7,7 @@ mod admit;
 mod approve;
 mod events;
 mod fall;
+mod footprint;
 mod leave;
 mod observe;
 mod readmit;
