@@ -7,7 +7,7 @@ mod process;
 
 use super::{Adapter, Answering, Provider, Remarks, RouteHandler, message};
 use halo_core::{DispatchPermit, Outcome};
-use process::Keep;
+use process::{Keep, Output};
 use std::path::PathBuf;
 
 /// The variables that a command inherits.
@@ -111,11 +111,13 @@ impl CommandProvider {
     async fn run(&self, key: Option<&str>) -> Result<Vec<u8>, String> {
         let input = message::question(&self.source, key)?;
         let ended = process::run(&self.command, input, Keep::Output(MAX_RECORD_BYTES)).await?;
-        if ended.code != Some(0) {
-            return Err(ended.fault());
+        let fault = ended.fault();
+        match ended.output {
+            Output::TooLong => Err("its output is longer than 1 MiB".to_owned()),
+            _ if ended.code != Some(0) => Err(fault),
+            Output::Unknown => Err("its output did not end".to_owned()),
+            Output::Whole(text) => Ok(text),
         }
-        let output = ended.output;
-        output.ok_or_else(|| "its output was too long, or did not end".to_owned())
     }
 }
 

@@ -19,13 +19,25 @@ pub(super) enum Keep {
     Output(usize),
 }
 
+/// What a command printed.
+#[derive(Debug, Default)]
+pub(super) enum Output {
+    /// It was not asked for, or did not end.
+    #[default]
+    Unknown,
+    /// More than the limit.
+    TooLong,
+    /// All of it.
+    Whole(Vec<u8>),
+}
+
 /// How a command ended.
 #[derive(Debug)]
 pub(super) struct Ended {
     /// Its exit code; nothing: killed by a signal.
     pub(super) code: Option<i32>,
-    /// Its whole output; nothing where it was too long, did not end, or was not asked for.
-    pub(super) output: Option<Vec<u8>>,
+    /// What it printed.
+    pub(super) output: Output,
     complaint: String,
 }
 
@@ -114,14 +126,17 @@ fn spawn(command: &Command, keep: Keep) -> std::io::Result<tokio::process::Child
 }
 
 /// All of the output. Past the limit the pipe is closed.
-async fn output(stdout: Option<impl AsyncRead + Unpin>, keep: Keep) -> Option<Vec<u8>> {
+async fn output(stdout: Option<impl AsyncRead + Unpin>, keep: Keep) -> Output {
     let (Some(stdout), Keep::Output(limit)) = (stdout, keep) else {
-        return None;
+        return Output::Unknown;
     };
     let mut text = Vec::new();
     let mut limited = stdout.take(limit as u64 + 1);
-    limited.read_to_end(&mut text).await.ok()?;
-    (text.len() <= limit).then_some(text)
+    match limited.read_to_end(&mut text).await {
+        Ok(_) if text.len() > limit => Output::TooLong,
+        Ok(_) => Output::Whole(text),
+        Err(_) => Output::Unknown,
+    }
 }
 
 /// The beginning of standard error in one line; the rest is read and dropped, so that the command goes on.
