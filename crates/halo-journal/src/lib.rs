@@ -7,16 +7,21 @@
 //!
 //! Nothing here knows what a record says.
 
+mod committer;
 pub mod conformance;
 mod error;
+mod handover;
 mod lock;
 mod memory;
 mod record;
 mod sqlite;
 mod store;
+mod sync;
 mod verify;
 
+pub use committer::{Committer, Settled};
 pub use error::{Cause, StoreError};
+pub use handover::Backlog;
 pub use memory::{MemoryDisk, MemoryStore};
 pub use record::{Chain, Draft, Place, Record, Tip};
 pub use sqlite::{SqliteReader, SqliteStore};
