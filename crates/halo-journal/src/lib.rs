@@ -24,6 +24,8 @@ pub use error::{Cause, StoreError};
 pub use handover::Backlog;
 pub use memory::{MemoryDisk, MemoryStore};
 pub use record::{Chain, Draft, Place, Record, Tip};
+#[doc(hidden)]
+pub use sqlite::Fault;
 pub use sqlite::{SqliteReader, SqliteStore};
 pub use store::{Batch, Current, Reader, Snapshot, Store};
 pub use verify::{ChainFault, Verifier};

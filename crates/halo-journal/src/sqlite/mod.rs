@@ -3,11 +3,15 @@
 //! A data directory has `journal.db`, what SQLite keeps beside it, and `lock`.
 
 mod error;
+mod fault;
 mod open;
+mod reader;
 mod rows;
 
 use crate::{Batch, Current, Reader, Record, Snapshot, Store, StoreError, Tip, lock::Lock, store};
 use error::failure;
+pub use fault::Fault;
+pub use reader::SqliteReader;
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
 
@@ -18,8 +22,8 @@ pub struct SqliteStore {
     /// The connection, or why there is none since a commit failed: what such a connection believes is not to be relied on.
     database: Result<Connection, StoreError>,
     tip: Tip,
-    /// For tests: how many pages the file may have, as if the volume were full after them.
-    pages: Option<u32>,
+    /// For tests.
+    faults: fault::Faults,
     /// Given back last.
     _lock: Lock,
 }
@@ -39,7 +43,7 @@ impl SqliteStore {
             file,
             database: Ok(connection),
             tip,
-            pages: None,
+            faults: fault::Faults::default(),
             _lock: lock,
         })
     }
@@ -51,14 +55,16 @@ impl SqliteStore {
         SqliteReader::open(open::journal_file(directory.as_ref()))
     }
 
-    /// For tests: from now on the file may have so many pages of 4 KiB, as if the volume were full after them.
+    /// For tests, of this crate and of those above it: the medium fails.
     ///
-    /// Errors: the medium fails.
+    /// Errors: it fails already.
     #[doc(hidden)]
-    pub fn limit_pages(&mut self, pages: Option<u32>) -> Result<(), StoreError> {
-        self.pages = pages;
+    pub fn inject(&mut self, fault: Fault) -> Result<(), StoreError> {
+        self.faults.note(fault);
         let connection = self.database.as_ref().map_err(Clone::clone)?;
-        limit(connection, pages).map_err(|error| failure("set up", &self.file, error))
+        self.faults
+            .apply(connection)
+            .map_err(|error| failure("set up", &self.file, error))
     }
 
     /// Runs `change` in a transaction that is durable when this returns.
@@ -71,7 +77,7 @@ impl SqliteStore {
             self.recover()?;
         }
         let connection = self.database.as_mut().map_err(|error| error.clone())?;
-        let Err((error, reliable)) = transact(connection, change) else {
+        let Err((error, reliable)) = transact(connection, change, &mut self.faults) else {
             return Ok(());
         };
         let error = failure(doing, &self.file, error);
@@ -102,12 +108,13 @@ impl SqliteStore {
 fn transact(
     connection: &mut Connection,
     change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    faults: &mut fault::Faults,
 ) -> Result<(), (rusqlite::Error, bool)> {
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| (error, true))?;
     match change(&transaction) {
-        Ok(()) => transaction.commit().map_err(|error| (error, false)),
+        Ok(()) => faults.commit(transaction).map_err(|error| (error, false)),
         Err(error) => {
             drop(transaction);
             let rolled_back = connection.is_autocommit();
@@ -126,11 +133,6 @@ fn empty_log(connection: &Connection, file: &Path, doing: &'static str) -> Resul
         return Err(StoreError::Busy { doing, path });
     }
     Ok(())
-}
-
-fn limit(connection: &Connection, pages: Option<u32>) -> rusqlite::Result<()> {
-    let pages = pages.unwrap_or(u32::MAX - 1);
-    connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
 }
 
 impl Store for SqliteStore {
@@ -187,7 +189,9 @@ impl Store for SqliteStore {
             Ok(()) | Err(StoreError::Busy { .. }) => {}
             Err(error) => return Err(error),
         }
-        limit(&connection, self.pages).map_err(|error| failure("set up", &self.file, error))?;
+        self.faults
+            .apply(&connection)
+            .map_err(|error| failure("set up", &self.file, error))?;
         self.database = Ok(connection);
         self.tip = tip;
         Ok(tip)
@@ -204,49 +208,6 @@ impl Reader for SqliteStore {
             Ok(_) => Ok(self.tip),
             Err(error) => Err(error.clone()),
         }
-    }
-
-    fn read(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
-        self.ask(|connection| rows::read(connection, after, limit))
-    }
-
-    fn newest(&self, before: Option<u64>, limit: usize) -> Result<Vec<Record>, StoreError> {
-        self.ask(|connection| rows::newest(connection, before, limit))
-    }
-
-    fn current(&self) -> Result<Vec<Current>, StoreError> {
-        self.ask(rows::current)
-    }
-
-    fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
-        self.ask(rows::latest_snapshot)
-    }
-}
-
-/// A view of a journal for one thread. Each call sees what is durable when it begins.
-#[derive(Debug)]
-pub struct SqliteReader {
-    file: PathBuf,
-    connection: Connection,
-}
-
-impl SqliteReader {
-    fn open(file: PathBuf) -> Result<Self, StoreError> {
-        let connection = open::reader(&file)?;
-        Ok(Self { file, connection })
-    }
-
-    fn ask<T>(
-        &self,
-        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
-        question(&self.connection).map_err(|error| failure("read", &self.file, error))
-    }
-}
-
-impl Reader for SqliteReader {
-    fn tip(&self) -> Result<Tip, StoreError> {
-        self.ask(rows::tip)
     }
 
     fn read(&self, after: u64, limit: usize) -> Result<Vec<Record>, StoreError> {

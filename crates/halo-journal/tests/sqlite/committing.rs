@@ -1,7 +1,7 @@
 //! The committer on a disk.
 
 use crate::writer::{Writer, verify};
-use halo_journal::{Backlog, Committer, MemoryStore, SqliteStore, Store, StoreError};
+use halo_journal::{Backlog, Committer, Fault, MemoryStore, SqliteStore, Store, StoreError};
 use std::sync::{Arc, Barrier, mpsc};
 use tempfile::TempDir;
 
@@ -41,7 +41,7 @@ fn what_waits_shares_a_commit() {
 fn a_full_volume_stops_it_until_it_is_told_to_go_on() {
     let directory = TempDir::new().unwrap();
     let mut store = SqliteStore::open(directory.path()).unwrap();
-    store.limit_pages(Some(20)).unwrap();
+    store.inject(Fault::Room(Some(20))).unwrap();
     let (answers, settled) = mpsc::channel();
     let committer = Committer::start(Box::new(store), Backlog::default(), move |settled| {
         answers.send(settled).unwrap();

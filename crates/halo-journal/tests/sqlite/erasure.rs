@@ -67,6 +67,37 @@ proptest! {
     }
 }
 
+/// Many on a page, so that pages run empty and are joined with their neighbours: copies must not stay behind.
+#[test]
+fn joined_pages_keep_no_copies() {
+    let directory = TempDir::new().unwrap();
+    let mut store = SqliteStore::open(directory.path()).unwrap();
+    let mut chain = Chain::default();
+    let records = (1..=900).map(|number| {
+        let body = secret(number, usize::try_from(number * 37 % 400).unwrap());
+        chain.link(Draft {
+            at: Instant::MIN,
+            kind: "k".into(),
+            body,
+        })
+    });
+    let records: Vec<_> = records.collect();
+    let current = Vec::new();
+    store.append(&Batch { records, current }).unwrap();
+    let mut left: BTreeSet<u64> = (1..=900).collect();
+    for step in [7, 3, 5, 2] {
+        let erased: Vec<u64> = (1..=900)
+            .filter(|number| number % step == 0 || number / 40 % (step + 2) == 0)
+            .collect();
+        store.erase(&erased).unwrap();
+        for number in &erased {
+            left.remove(number);
+        }
+        assert_eq!(marks(directory.path()), left);
+    }
+    assert!(!left.is_empty());
+}
+
 #[test]
 fn forgotten_snapshots_are_gone() {
     let directory = TempDir::new().unwrap();

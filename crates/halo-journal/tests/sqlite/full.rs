@@ -1,14 +1,14 @@
 //! A volume without room.
 
 use crate::writer::{Writer, verify};
-use halo_journal::{Reader, SqliteStore, Store, StoreError};
+use halo_journal::{Fault, Reader, SqliteStore, Store, StoreError};
 use tempfile::TempDir;
 
 #[test]
 fn a_full_volume_leaves_nothing_half_written() {
     let directory = TempDir::new().unwrap();
     let mut store = SqliteStore::open(directory.path()).unwrap();
-    store.limit_pages(Some(40)).unwrap();
+    store.inject(Fault::Room(Some(40))).unwrap();
     let mut writer = Writer::new();
     let mut stored = writer.chain.tip();
     let error = loop {
@@ -30,7 +30,7 @@ fn a_full_volume_leaves_nothing_half_written() {
     let batch = writer.batch(3, 3000);
     assert!(store.append(&batch).unwrap_err().is_full());
 
-    store.limit_pages(None).unwrap();
+    store.inject(Fault::Room(None)).unwrap();
     store.append(&batch).unwrap();
     drop(store);
     let store = SqliteStore::open(directory.path()).unwrap();

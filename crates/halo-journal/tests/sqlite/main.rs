@@ -4,6 +4,7 @@
 mod committing;
 mod damage;
 mod erasure;
+mod failing;
 mod full;
 mod kill;
 mod opening;
