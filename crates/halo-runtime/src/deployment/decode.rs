@@ -76,6 +76,7 @@ pub fn decode(
     };
     let mut decoder = Decoder {
         findings: Findings::new(file, text),
+        place: start(text, &tree),
         folder,
         catalog,
         environment,
@@ -89,8 +90,9 @@ pub fn decode(
     let deployment = deployment.filter(|_| !decoder.findings.has_errors());
     if deployment.is_none() && !decoder.findings.has_errors() {
         // A part that gave nothing said why; this stands in for one that forgot to, so that none goes on without it.
-        let mark = start(text, &tree);
-        decoder.findings.error(mark, "the file can't be used");
+        decoder
+            .findings
+            .error(decoder.place, "the file can't be used");
     }
     Decoded {
         deployment,
@@ -114,6 +116,8 @@ fn start(text: &str, node: &Yaml) -> Mark {
 /// The work on one file.
 struct Decoder<'a> {
     findings: Findings<'a>,
+    /// Where the file starts: of what stands nowhere.
+    place: Mark,
     folder: &'a Path,
     catalog: &'a Catalog,
     environment: &'a dyn Fn(&str) -> Option<String>,
@@ -121,8 +125,7 @@ struct Decoder<'a> {
 
 impl Decoder<'_> {
     fn root(&mut self, tree: &Yaml) -> Option<Deployment> {
-        let place = start(self.findings.source(), tree);
-        let fields = Fields::open(&mut self.findings, tree, place, WHAT, &FIELDS)?;
+        let fields = Fields::open(&mut self.findings, tree, self.place, WHAT, &FIELDS)?;
         let catalog = fields
             .need(&mut self.findings, "catalog")
             .and_then(|node| self.path(node, "`catalog`"));
@@ -195,10 +198,11 @@ impl Decoder<'_> {
             }
         }
         let place = fields.key(&title).or_else(|| fields.key("catalog"));
+        let place = place.unwrap_or(self.place);
         for name in section.names.iter().filter(|_| section.needs_all) {
             if !entries.iter().any(|(key, _)| key.text == *name) {
                 self.findings.error_hint(
-                    place.unwrap_or_default(),
+                    place,
                     format!(
                         "the catalog's {} `{name}` has no entry in `{title}`",
                         section.entry
