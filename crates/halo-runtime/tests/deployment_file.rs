@@ -317,6 +317,14 @@ fn entries_are_checked() {
             "0s: `timeout` must be longer than nothing",
         ),
         (
+            "http: 'http://u:hush@h/'",
+            "http: expected `http` as a mapping, found text",
+        ),
+        (
+            "http: {url: ['http://u:hush@h/']}",
+            "url: expected text for `url`, found a list",
+        ),
+        (
             "http: {url: 'http://h/{key}'}",
             "url: the URL has a `{key}`, and there is none here",
         ),
@@ -416,12 +424,19 @@ fn the_rest_is_checked() {
         ),
         (
             "tokens: {}",
-            "2:9 {}: expected a list for `tokens`, found a mapping",
+            "2:1 tokens: expected a list for `tokens`, found a mapping",
         ),
         ("data: 5", "2:7 5: expected text for `data`, found a number"),
     ] {
         let text = format!("catalog: c.yaml\n{line}\n{ENTRIES}");
         assert_eq!(findings(&text), [expected]);
+    }
+    for tokens in ["hush", "[hush]", "{planner: hush}", "[[hush]]"] {
+        let found = findings(&format!("catalog: c.yaml\ntokens: {tokens}\n{ENTRIES}"));
+        assert!(
+            found.len() == 1 && found[0].starts_with("2:1 tokens: "),
+            "{found:?}"
+        );
     }
     // Not only in blocks: a file in JSON is shown no further than it must be.
     let json = r#"{"data": "x", "adapters": {"px4": {"http": {"url": "http://h/", "headers": {"A": "hush"}}}}}"#;

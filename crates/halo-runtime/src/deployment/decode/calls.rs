@@ -1,6 +1,6 @@
 //! The calls that entries make: HTTP with its headers, commands, files.
 
-use super::{Decoder, access::std_duration};
+use super::{Decoder, access::std_duration, is_mapping};
 use crate::{
     deployment::{CommandCall, HttpCall},
     ports::{
@@ -10,13 +10,15 @@ use crate::{
     },
 };
 use halo_catalog::{
-    cursor::Fields,
+    cursor::{Fields, quoted},
     yaml::{Data, Key, Mark, Yaml},
 };
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+
+const URL_HINT: &str = "write `http://host:port/path` or `https://…`";
 
 /// Whether `{key}` stands in a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,26 +64,40 @@ impl Decoder<'_> {
         }
         if chosen.is_none() {
             let message = format!("`{}` says nowhere what it is", key.text);
-            let hint = format!("one of {}", halo_catalog::cursor::quoted(names));
+            let hint = format!("one of {}", quoted(names));
             self.findings.error_hint(key.mark, message, hint);
         }
         chosen
     }
 
+    /// Opens what was chosen. What is no mapping is not shown: it may be a URL with secrets in it.
+    pub(super) fn open<'y>(
+        &mut self,
+        chosen: &Chosen<'y>,
+        what: &'static str,
+        known: &[&str],
+    ) -> Option<Fields<'y>> {
+        if is_mapping(chosen.node) {
+            return Fields::open(&mut self.findings, chosen.node, chosen.mark, what, known);
+        }
+        let kind = chosen.node.kind();
+        let message = format!("expected {what} as a mapping, found {kind}");
+        let hint = match known {
+            [] => "write `{}`".to_owned(),
+            _ => format!("its fields: {}", quoted(known)),
+        };
+        self.findings.error_hint(chosen.mark, message, hint);
+        None
+    }
+
     /// `{}`, of something that has no settings.
     pub(super) fn nothing(&mut self, chosen: &Chosen<'_>, what: &'static str) -> Option<()> {
-        Fields::open(&mut self.findings, chosen.node, chosen.mark, what, &[]).map(|_| ())
+        self.open(chosen, what, &[]).map(|_| ())
     }
 
     /// `{path}`
     pub(super) fn file(&mut self, chosen: &Chosen<'_>) -> Option<PathBuf> {
-        let fields = Fields::open(
-            &mut self.findings,
-            chosen.node,
-            chosen.mark,
-            "`file`",
-            &["path"],
-        )?;
+        let fields = self.open(chosen, "`file`", &["path"])?;
         let node = fields.need(&mut self.findings, "path")?;
         self.path(node, "`path`")
     }
@@ -113,22 +129,24 @@ impl Decoder<'_> {
         keyed: Keyed,
         default: Duration,
     ) -> Option<HttpCall> {
-        let known = ["url", "timeout", "headers"];
-        let fields = Fields::open(&mut self.findings, chosen.node, chosen.mark, what, &known)?;
+        let fields = self.open(chosen, what, &["url", "timeout", "headers"])?;
         self.http(&fields, keyed, default)
     }
 
     fn url(&mut self, fields: &Fields<'_>, keyed: Keyed) -> Option<Url> {
         let node = fields.need(&mut self.findings, "url")?;
-        let text = self.findings.text(node, "`url`")?;
         // At the field's name, because a URL may have secrets in it.
-        let place = fields.key("url").unwrap_or_default();
+        let place = fields.key("url").unwrap_or(self.place);
+        let Some(text) = node.as_str() else {
+            let message = format!("expected text for `url`, found {}", node.kind());
+            self.findings.error_hint(place, message, URL_HINT);
+            return None;
+        };
         let url = match Url::parse(text) {
             Ok(url) => url,
             Err(message) => {
-                let hint = "write `http://host:port/path` or `https://…`";
-                self.findings
-                    .error_hint(place, format!("this is {message}"), hint);
+                let message = format!("this is {message}");
+                self.findings.error_hint(place, message, URL_HINT);
                 return None;
             }
         };
@@ -222,14 +240,7 @@ impl Decoder<'_> {
         chosen: &Chosen<'_>,
         default: Duration,
     ) -> Option<CommandCall> {
-        let known = ["run", "timeout"];
-        let fields = Fields::open(
-            &mut self.findings,
-            chosen.node,
-            chosen.mark,
-            "`command`",
-            &known,
-        )?;
+        let fields = self.open(chosen, "`command`", &["run", "timeout"])?;
         let timeout = self.timeout(&fields, default);
         let node = fields.need(&mut self.findings, "run")?;
         let mut words = Vec::new();

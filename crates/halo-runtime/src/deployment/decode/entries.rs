@@ -78,13 +78,7 @@ impl Decoder<'_> {
 
     fn http_adapter(&mut self, chosen: &Chosen<'_>) -> Option<AdapterTo> {
         let known = ["url", "timeout", "headers", "refused", "outcome"];
-        let fields = Fields::open(
-            &mut self.findings,
-            chosen.node,
-            chosen.mark,
-            "`http`",
-            &known,
-        )?;
+        let fields = self.open(chosen, "`http`", &known)?;
         let call = self.http(&fields, Keyed::Never, TIMEOUT);
         let refused = self.refused(&fields);
         let outcome = match fields.get("outcome") {

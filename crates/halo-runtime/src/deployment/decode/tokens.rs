@@ -1,11 +1,11 @@
 //! Who may call.
 
-use super::{Decoder, access::gather, start};
+use super::{Decoder, access::gather, is_mapping, start};
 use crate::deployment::{Role, Token, TokenLimits};
 use halo_canon::Digest;
 use halo_catalog::{
     cursor::Fields,
-    yaml::{Mark, Yaml},
+    yaml::{Data, Mark, Yaml},
 };
 use std::collections::BTreeSet;
 
@@ -19,7 +19,8 @@ impl Decoder<'_> {
         };
         let mut tokens = Some(Vec::new());
         let mut seen: Vec<(String, Mark)> = Vec::new();
-        for node in self.findings.list(node, "`tokens`")? {
+        let place = fields.key("tokens").unwrap_or(self.place);
+        for node in self.callers(node, place)? {
             if let Some(name) = node.get("name")
                 && let Some(text) = name.as_str()
             {
@@ -29,6 +30,22 @@ impl Decoder<'_> {
         }
         self.check_secrets(tokens.as_deref().unwrap_or_default(), fields);
         tokens
+    }
+
+    /// The mappings of `tokens`. Anything else is not shown: it may be a secret.
+    fn callers<'y>(&mut self, node: &'y Yaml, place: Mark) -> Option<&'y [Yaml]> {
+        const HINT: &str = "a list of `{name: …, roles: […], env: NAME}`";
+        let Data::Sequence(callers) = &node.data else {
+            let message = format!("expected a list for `tokens`, found {}", node.kind());
+            self.findings.error_hint(place, message, HINT);
+            return None;
+        };
+        if let Some(other) = callers.iter().find(|caller| !is_mapping(caller)) {
+            let message = format!("expected a token as a mapping, found {}", other.kind());
+            self.findings.error_hint(place, message, HINT);
+            return None;
+        }
+        Some(callers)
     }
 
     fn once(&mut self, seen: &mut Vec<(String, Mark)>, name: &str, mark: Mark) {
@@ -47,7 +64,7 @@ impl Decoder<'_> {
 
     /// Two names for one secret: nobody could say who called.
     fn check_secrets(&mut self, tokens: &[Token], fields: &Fields<'_>) {
-        let place = fields.key("tokens").unwrap_or_default();
+        let place = fields.key("tokens").unwrap_or(self.place);
         for (at, token) in tokens.iter().enumerate() {
             let others = tokens.get(..at).unwrap_or_default();
             if let Some(other) = others.iter().find(|other| other.digest == token.digest) {
