@@ -36,7 +36,7 @@ const IMPURE: [&str; 12] = [
 const EXCEPT: [(&str, &str); 1] = [("crates/halo-cel/src/parse.rs", "std::thread")];
 
 /// Which workspace crates each crate may depend on; everything else is a finding.
-const MAY_DEPEND: [(&str, &[&str]); 9] = [
+const MAY_DEPEND: [(&str, &[&str]); 12] = [
     ("halo-canon", &[]),
     ("halo-cel", &["halo-canon"]),
     ("halo-catalog", &["halo-canon", "halo-cel"]),
@@ -48,6 +48,27 @@ const MAY_DEPEND: [(&str, &[&str]); 9] = [
     (
         "halo-bench",
         &["halo-canon", "halo-cel", "halo-catalog", "halo-core"],
+    ),
+    ("halo-journal", &["halo-canon"]),
+    (
+        "halo-runtime",
+        &[
+            "halo-canon",
+            "halo-cel",
+            "halo-catalog",
+            "halo-core",
+            "halo-journal",
+        ],
+    ),
+    (
+        "halo-server",
+        &[
+            "halo-canon",
+            "halo-catalog",
+            "halo-core",
+            "halo-journal",
+            "halo-runtime",
+        ],
     ),
     ("halo-oracle", &[]),
     (
@@ -63,6 +84,9 @@ const MAY_DEPEND: [(&str, &[&str]); 9] = [
             "halo-core",
             "halo-scenario",
             "halo-bench",
+            "halo-journal",
+            "halo-runtime",
+            "halo-server",
         ],
     ),
 ];

@@ -57,6 +57,17 @@ pub(crate) struct Reference {
 }
 
 impl Submission {
+    /// Its own id, where it brings one.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// The declared types of its components, where they are text.
+    pub fn types(&self) -> impl Iterator<Item = &str> {
+        let declared = self.components.declared.iter();
+        declared.filter_map(|declared| self.document.at(declared.type_name?).as_str())
+    }
+
     /// Judges a response's text against the catalog: JSON, size, envelope, catalog, counts, in that order.
     ///
     /// Errors: `bad_json`, `too_large`, `bad_envelope`, `catalog_mismatch`; nothing is stored.

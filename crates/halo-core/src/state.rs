@@ -103,15 +103,20 @@ impl State {
 
     /// From now on these records, by address, count as missing, and no others.
     pub(crate) fn silence(&mut self, addresses: &[String]) {
-        let slot = |address: &String| {
-            let (name, key) = match address.split_once('/') {
-                Some((name, key)) => (name, Some(key)),
-                None => (address.as_str(), None),
-            };
-            let source = self.sources.iter().position(|known| **known == *name)?;
-            self.find(source as u32, key)
+        let slots = addresses
+            .iter()
+            .filter_map(|address| self.find_address(address));
+        self.silent = slots.collect();
+    }
+
+    /// The slot at an address, where there is one.
+    pub(crate) fn find_address(&self, address: &str) -> Option<SlotIx> {
+        let (name, key) = match address.split_once('/') {
+            Some((name, key)) => (name, Some(key)),
+            None => (address, None),
         };
-        self.silent = addresses.iter().filter_map(slot).collect();
+        let source = self.sources.iter().position(|known| **known == *name)?;
+        self.find(source as u32, key)
     }
 
     pub(crate) fn is_silent(&self, ix: SlotIx) -> bool {

@@ -111,6 +111,23 @@ pub struct RecordView<'a> {
     pub value: Value<'a>,
 }
 
+impl RecordView<'_> {
+    /// The record as text (formats.md §3), canonical.
+    pub fn text(&self) -> String {
+        let mut text = Vec::with_capacity(256);
+        text.extend_from_slice(b"{\"epoch\":");
+        halo_canon::write_number(&mut text, self.epoch as f64);
+        text.extend_from_slice(b",\"observed_at\":");
+        halo_canon::write_string(&mut text, &self.observed_at.to_string());
+        text.extend_from_slice(b",\"provenance\":");
+        halo_canon::write_string(&mut text, self.provenance);
+        text.extend_from_slice(b",\"value\":");
+        self.value.write_canonical(&mut text);
+        text.push(b'}');
+        String::from_utf8(text).unwrap_or_default()
+    }
+}
+
 impl Engine {
     /// All responses, in order of submission.
     pub fn responses(&self) -> impl Iterator<Item = ResponseView<'_>> {
@@ -149,6 +166,23 @@ impl Engine {
             owner: response.owner.clone(),
             id: response.id.clone(),
         })
+    }
+
+    /// Who has a response of this id, in order of submission.
+    pub fn owners_of(&self, id: &str) -> Vec<&str> {
+        let responses = self.responses.iter();
+        responses
+            .filter(|response| *response.id == *id)
+            .map(|response| &*response.owner)
+            .collect()
+    }
+
+    /// The obligations of a response, in order of creation.
+    pub fn obligations_of(&self, response: u32) -> Vec<ObligationId> {
+        let all = (0..).map(ObligationId).zip(&self.obligations);
+        all.filter(|(_, obligation)| obligation.component.response == response)
+            .map(|(id, _)| id)
+            .collect()
     }
 
     /// How many responses there are: the number of the next one.
@@ -257,6 +291,19 @@ impl Engine {
             attempt: obligation.attempt,
             reasons: &obligation.reasons,
             expires: obligation.expires,
+        })
+    }
+
+    /// The record in force at an address.
+    pub fn state_record(&self, address: &str) -> Option<RecordView<'_>> {
+        let slot = self.state.find_address(address)?;
+        let record = self.state.record(slot)?;
+        Some(RecordView {
+            address: address.to_owned(),
+            epoch: record.epoch,
+            observed_at: record.observed_at,
+            provenance: &record.provenance,
+            value: record.value(),
         })
     }
 

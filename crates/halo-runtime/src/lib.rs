@@ -1,4 +1,13 @@
 //! The durable driver of the protocol (ARCHITECTURE.md, "The durable runtime").
 
+pub mod api;
+pub mod clock;
+pub mod decision;
 pub mod deployment;
+pub mod driver;
+pub mod epoch;
+pub mod machine;
 pub mod ports;
+pub mod replay;
+pub mod runtime;
+pub mod turn;

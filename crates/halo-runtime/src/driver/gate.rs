@@ -1,0 +1,120 @@
+//! P15 in the runtime: arm, then look, then call.
+
+use super::{
+    Driver,
+    lanes::{AnswerTo, GateAnswer},
+};
+use crate::machine::Cause;
+use halo_canon::Instant;
+use halo_core::{Answer, ComponentRef, DispatchPermit, Handled, Input, Outcome};
+
+impl Driver {
+    /// Asks for an action by name. `authorized` means armed: its token is spent, and durably so once the turn is.
+    pub(super) fn arm(&mut self, at: ComponentRef) -> (Answer, u32) {
+        let view = self.engine().view(at);
+        let Some((component, generation)) = view.map(|view| (view.id.to_owned(), view.generation))
+        else {
+            return (Answer::NoSuchInstance, 0);
+        };
+        let Some(response) = self.engine().response_name(at.response) else {
+            return (Answer::NoSuchInstance, 0);
+        };
+        let input = Input::Dispatch {
+            response,
+            component,
+            payload: None,
+            token: None,
+            sequence: None,
+        };
+        match self.turn(Cause::default(), input) {
+            Ok(Handled::Answered(answer)) => (answer, generation),
+            _ => (Answer::NoSuchInstance, generation),
+        }
+    }
+
+    /// The last look, and the call at once where it lets the action through. No disk write lies in between.
+    pub(super) fn look(
+        &mut self,
+        at: ComponentRef,
+        generation: u32,
+        silent: Vec<String>,
+        answer: Option<AnswerTo>,
+    ) {
+        let look = Input::LastLook {
+            component: at,
+            silent,
+        };
+        let mut stepped = self.input(Cause::default(), look, None);
+        let called = !stepped.calls.is_empty();
+        for permit in std::mem::take(&mut stepped.calls) {
+            self.call(permit);
+        }
+        let said = match stepped.handled {
+            Some(Ok(Handled::Answered(said))) => said,
+            _ => Answer::NoSuchInstance,
+        };
+        self.carry_out(stepped);
+        self.answer(answer, GateAnswer::Protocol(said));
+        if !called {
+            self.leave_lane(at, generation, false);
+        }
+    }
+
+    fn call(&mut self, permit: DispatchPermit) {
+        let (at, generation) = (permit.component(), permit.generation());
+        let adapter = permit.adapter().to_owned();
+        let called = self.clock.now();
+        self.calls_out += 1;
+        let Some(plug) = self.plugs.adapters.get(&adapter) else {
+            // Known not to have acted: there is nothing to call.
+            return self.outcome(at, generation, Outcome::Refused, called, &adapter);
+        };
+        let (port, limit) = (plug.adapter.clone(), plug.timeout);
+        let host = self.host.clone();
+        let calling = host.tokio.spawn(async move {
+            tokio::time::timeout(limit, port.call(permit))
+                .await
+                .unwrap_or(Outcome::Lost)
+        });
+        host.clone().spawn(async move {
+            // A port that panics has told nothing.
+            let outcome = calling.await.unwrap_or(Outcome::Lost);
+            host.send(move |driver| driver.outcome(at, generation, outcome, called, &adapter));
+        });
+    }
+
+    fn outcome(
+        &mut self,
+        at: ComponentRef,
+        generation: u32,
+        outcome: Outcome,
+        called: Instant,
+        adapter: &str,
+    ) {
+        self.calls_out = self.calls_out.saturating_sub(1);
+        let counted = (adapter.to_owned(), outcome_name(outcome));
+        *self.counters.calls.entry(counted).or_default() += 1;
+        if self.halted.is_some() {
+            // The record of it can't be written: after the rebuild it is in doubt, which it is.
+            return;
+        }
+        let input = Input::Outcome {
+            component: at,
+            generation,
+            outcome,
+        };
+        let stepped = self.input(Cause::default(), input, Some(called));
+        self.carry_out(stepped);
+        self.leave_lane(at, generation, outcome == Outcome::Lost);
+    }
+}
+
+/// The name in metrics.
+pub(super) fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Accepted => "accepted",
+        Outcome::Refused => "refused",
+        Outcome::Lost => "in_doubt",
+        Outcome::Again => "again",
+    }
+}
