@@ -12,6 +12,7 @@ mod start;
 
 pub use approach::{Asked, PULLED_AT_ONCE};
 pub use lanes::GateAnswer;
+pub(crate) use start::draw_seed;
 pub use start::{OpenError, Opened};
 
 use crate::{

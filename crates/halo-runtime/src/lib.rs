@@ -1,11 +1,13 @@
 //! The durable driver of the protocol (ARCHITECTURE.md, "The durable runtime").
 
 pub mod api;
+pub mod audit;
 pub mod clock;
 pub mod decision;
 pub mod deployment;
 pub mod driver;
 pub mod epoch;
+pub mod explain;
 pub mod machine;
 pub mod ports;
 pub mod replay;

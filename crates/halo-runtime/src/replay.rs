@@ -2,7 +2,7 @@
 
 use crate::{
     machine::{BadCatalog, Cause, Machine, Stepped},
-    turn::{Event, Turn},
+    turn::{Accepted, Event, Turn},
 };
 use halo_canon::Instant;
 use halo_core::Seed;
@@ -60,6 +60,8 @@ pub struct Reread {
     pub stepped: Stepped,
     /// What the record says came of it.
     pub decisions: Box<RawValue>,
+    /// Whether the text that was refused was too long to keep.
+    pub kept_nothing: bool,
 }
 
 /// The machine as it was.
@@ -72,6 +74,8 @@ pub struct Replayed {
     pub newest: Instant,
     /// When time itself is the next input.
     pub wake: Option<Instant>,
+    /// State accepted after the newest record: the next one tells of it.
+    pub fresh: Vec<Accepted>,
 }
 
 impl Replay {
@@ -113,6 +117,7 @@ impl Replay {
         self.newest = self.newest.max(record.at);
         self.wake = stepped.wake.or(self.wake);
         Ok(Reread {
+            kept_nothing: matches!(turn.event, Event::Refused { .. }),
             stepped,
             decisions: turn.decisions,
         })
@@ -147,29 +152,30 @@ impl Replay {
         self.machine.as_ref()
     }
 
-    /// Takes state that was accepted after the newest record.
-    fn take_current(&mut self, tip: Tip, current: Vec<Current>) -> Result<(), ReplayError> {
+    /// Takes state that was accepted after the newest record; what it was.
+    fn take_current(&mut self, tip: Tip, current: Vec<Current>) -> Vec<Accepted> {
         let Some(machine) = &mut self.machine else {
-            return Ok(());
+            return Vec::new();
         };
-        let mut fresh: Vec<Current> = current
+        let fresh = current
             .into_iter()
-            .filter(|current| current.since > tip.number)
+            .filter(|current| current.since > tip.number);
+        let mut fresh: Vec<Accepted> = fresh
+            .filter_map(|current| {
+                Some(Accepted {
+                    address: current.address,
+                    accepted_at: current.accepted_at,
+                    record: RawValue::from_string(current.record).ok()?,
+                })
+            })
             .collect();
-        fresh.sort_by_key(|current| current.accepted_at);
-        for current in fresh {
-            let records = vec![(current.address, current.record.as_str().into())];
-            let update = Event::Input(halo_core::Input::Update { records });
-            let stepped = machine
-                .step(current.accepted_at, Cause::default(), update)
-                .map_err(|reason| ReplayError::Catalog {
-                    number: tip.number,
-                    reason,
-                })?;
-            self.newest = self.newest.max(current.accepted_at);
+        fresh.sort_by_key(|accepted| accepted.accepted_at);
+        for accepted in &fresh {
+            let stepped = machine.accept(accepted);
+            self.newest = self.newest.max(accepted.accepted_at);
             self.wake = stepped.wake.or(self.wake);
         }
-        Ok(())
+        fresh
     }
 }
 
@@ -195,11 +201,12 @@ pub fn replay(
         progress(after);
     }
     let tip = reader.tip()?;
-    replay.take_current(tip, reader.current()?)?;
+    let fresh = replay.take_current(tip, reader.current()?);
     Ok(replay.machine.map(|machine| Replayed {
         machine,
         tip,
         newest: replay.newest,
         wake: replay.wake,
+        fresh,
     }))
 }

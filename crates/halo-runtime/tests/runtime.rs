@@ -7,7 +7,7 @@ mod common;
 
 use common::{Yard, start};
 use halo_core::Outcome;
-use halo_journal::MemoryStore;
+use halo_journal::{MemoryDisk, MemoryStore};
 use halo_runtime::{
     api::{Address, Caller, Failure, Kept, Room},
     runtime::Runtime,
@@ -81,6 +81,13 @@ async fn settled(runtime: &Runtime, who: &str, id: &str) -> Kept {
     panic!("still moving");
 }
 
+/// I8: the journal alone gives the same decisions.
+fn recomputes(disk: &MemoryDisk) {
+    let audit = halo_runtime::audit::audit(&disk.open(), |_| {}).unwrap();
+    assert!(audit.ok, "{audit:#?}");
+    assert!(audit.decisions > 0);
+}
+
 fn phases(kept: &Kept) -> Vec<&'static str> {
     kept.components
         .iter()
@@ -101,6 +108,7 @@ async fn what_is_supported_leaves_once_and_in_order() {
     assert_eq!(left.last().unwrap(), "emit d");
     assert_eq!(left.len(), 3);
     runtime.stop().await;
+    recomputes(&disk);
 }
 
 #[tokio::test]
@@ -134,6 +142,7 @@ async fn what_is_not_supported_stays_and_comes_back() {
     assert_eq!(phases(&kept), ["emitted", "dispatched", "withheld"]);
     assert_eq!(yard.left(), ["emit n", "call a"]);
     runtime.stop().await;
+    recomputes(&disk);
 }
 
 #[tokio::test]
@@ -151,6 +160,7 @@ async fn two_agents_may_use_the_same_id_and_see_only_their_own() {
     let both = runtime.response(operator(), address("r1")).await;
     assert!(matches!(both, Err(Failure::Ambiguous(_))));
     runtime.stop().await;
+    recomputes(&disk);
 }
 
 #[tokio::test]
@@ -177,6 +187,7 @@ async fn a_restart_tells_what_happened_and_repeats_nothing() {
     assert!(!again.new);
     assert_eq!(yard.left().len(), 3);
     runtime.stop().await;
+    recomputes(&disk);
 }
 
 #[tokio::test]
@@ -203,6 +214,7 @@ async fn an_action_in_doubt_holds_its_lane_until_it_is_settled() {
     assert_eq!(phases(&kept), ["emitted", "dispatched", "emitted"]);
     assert_eq!(yard.left().iter().filter(|one| *one == "call a").count(), 2);
     runtime.stop().await;
+    recomputes(&disk);
 }
 
 #[tokio::test]
@@ -220,4 +232,77 @@ async fn a_store_that_fails_stops_everything_and_comes_back() {
     let kept = settled(&runtime, "ann", "r1").await;
     assert_eq!(phases(&kept), ["emitted", "dispatched", "emitted"]);
     runtime.stop().await;
+    recomputes(&disk);
+}
+
+#[tokio::test]
+async fn an_explanation_names_the_check_its_values_and_the_way_back() {
+    let (disk, yard) = (MemoryStore::new().disk(), Yard::default());
+    yard.outcomes.lock().unwrap().push(Outcome::Lost);
+    let runtime = start(&disk, yard.plugs());
+    open_gate(&runtime).await;
+    // The first one is in doubt and holds the lane; the second is admitted, waits, and loses its support.
+    submit(&runtime, "ann", "r1").await.unwrap();
+    settled(&runtime, "ann", "r1").await;
+    submit(&runtime, "ann", "r2").await.unwrap();
+    let shut = r#"{"epoch":2,"value":{"open":false}}"#;
+    runtime
+        .write_state(operator(), "gate".into(), shut.into())
+        .await
+        .unwrap();
+    let explained = runtime
+        .explain(caller("ann"), address("r2"), "a".into())
+        .await
+        .unwrap();
+    assert_eq!(explained.component.phase, "withheld");
+    let gate = explained.records.first().unwrap();
+    assert!(gate.at_admission.as_ref().unwrap().get().contains("true"));
+    assert!(gate.at_the_end.as_ref().unwrap().get().contains("false"));
+    assert!(
+        explained.way_back.contains("refresh gate"),
+        "{}",
+        explained.way_back
+    );
+    assert_eq!(explained.history.len(), 4, "{:#?}", explained.history);
+    runtime.stop().await;
+    recomputes(&disk);
+}
+
+#[tokio::test]
+async fn a_changed_decision_is_named() {
+    let (disk, yard) = (MemoryStore::new().disk(), Yard::default());
+    let runtime = start(&disk, yard.plugs());
+    open_gate(&runtime).await;
+    submit(&runtime, "ann", "r1").await.unwrap();
+    settled(&runtime, "ann", "r1").await;
+    runtime.stop().await;
+    // A journal whose chain is whole, but which claims another decision.
+    let forged = MemoryStore::new().disk();
+    let mut chain = halo_journal::Chain::default();
+    let mut store = forged.open();
+    for record in halo_journal::Reader::read(&disk.open(), 0, 1_000).unwrap() {
+        let body = record
+            .body
+            .unwrap()
+            .replace("\"to\":\"dispatched\"", "\"to\":\"withheld\"");
+        let draft = halo_journal::Draft {
+            at: record.at,
+            kind: record.kind,
+            body,
+        };
+        let batch = halo_journal::Batch {
+            records: vec![chain.link(draft)],
+            current: Vec::new(),
+        };
+        halo_journal::Store::append(&mut store, &batch).unwrap();
+    }
+    let audit = halo_runtime::audit::audit(&store, |_| {}).unwrap();
+    assert!(!audit.ok);
+    assert!(
+        audit
+            .faults
+            .iter()
+            .all(|fault| fault.what.contains("withheld")),
+        "{audit:#?}"
+    );
 }

@@ -4,6 +4,7 @@ use super::{Address, Caller, Failure};
 use crate::{
     decision,
     driver::{Driver, GateAnswer},
+    explain::{Explanation, Question},
     machine::Cause,
     runtime::{Reply, Runtime},
 };
@@ -250,6 +251,25 @@ impl Runtime {
             reply.when_durable(driver, said);
         })
         .await?
+    }
+
+    /// Why a component stands where it does.
+    ///
+    /// Errors: there is none for this caller.
+    pub async fn explain(
+        &self,
+        caller: Caller,
+        address: Address,
+        component: String,
+    ) -> Answer<Explanation> {
+        let question = self
+            .read(move |driver| {
+                let (_, at) = caller.component(driver, &address, &component)?;
+                Question::about(driver.machine(), at)
+                    .ok_or_else(|| Failure::NotFound("such component".into()))
+            })
+            .await??;
+        Ok(self.journal(|reader| question.answer(reader)).await?)
     }
 
     /// One input about a component; the response afterwards.

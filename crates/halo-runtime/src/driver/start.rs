@@ -7,7 +7,7 @@ use crate::{
     machine::{BadCatalog, Cause, Machine},
     ports::plugs::Plugs,
     replay::{ReplayError, Replayed, replay},
-    turn::Event,
+    turn::{Accepted, Event},
 };
 use halo_canon::Instant;
 use halo_core::{ComponentRef, Input, ObligationId, ObligationState, Phase, Seed};
@@ -112,7 +112,11 @@ impl Driver {
         let mut clock = Clock::start(Reading::now(), newest);
         let fresh = replayed.is_none();
         let Replayed {
-            machine, tip, wake, ..
+            machine,
+            tip,
+            wake,
+            fresh: accepted,
+            ..
         } = match replayed {
             Some(replayed) => replayed,
             None => Replayed {
@@ -120,6 +124,7 @@ impl Driver {
                 tip: Tip::empty(),
                 newest,
                 wake: None,
+                fresh: Vec::new(),
             },
         };
         check_targets(&plugs, machine.targets())?;
@@ -136,7 +141,7 @@ impl Driver {
             unsent: Batch::default(),
             unsent_waits: Vec::new(),
             sent: VecDeque::new(),
-            fresh: BTreeMap::new(),
+            fresh: by_address(accepted),
             lanes: Lanes::default(),
             retries: HashMap::new(),
             wake,
@@ -337,6 +342,7 @@ impl Driver {
                 self.machine = replayed.machine;
                 self.chain = Chain::after(replayed.tip);
                 self.wake = replayed.wake;
+                self.fresh = by_address(replayed.fresh);
             }
             Ok(None) => {
                 // Not even the first record was written.
@@ -350,6 +356,7 @@ impl Driver {
                 };
                 self.machine = machine;
                 self.chain = Chain::default();
+                self.fresh.clear();
                 self.record_first_catalog(file, text);
             }
             Err(reason) => {
@@ -358,7 +365,6 @@ impl Driver {
                 return self.try_again_later();
             }
         }
-        self.fresh.clear();
         self.lanes = Lanes::default();
         self.retries.clear();
         self.halted = None;
@@ -390,6 +396,11 @@ impl Driver {
     pub fn has_ended(&self) -> bool {
         self.ended && self.is_flushed()
     }
+}
+
+fn by_address(accepted: Vec<Accepted>) -> BTreeMap<String, Accepted> {
+    let named = accepted.into_iter();
+    named.map(|one| (one.address.clone(), one)).collect()
 }
 
 fn check_targets(plugs: &Plugs, known: &BTreeMap<String, String>) -> Result<(), OpenError> {
