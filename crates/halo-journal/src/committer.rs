@@ -35,7 +35,8 @@ enum Job {
 }
 
 impl Committer {
-    /// Starts the thread, which calls `settled` after each commit, in the order of the tickets.
+    /// Starts the thread, which calls `settled` after each commit, in the order of the tickets. `settled` must not send to
+    /// this committer: with a full backlog it would wait for itself.
     ///
     /// Errors: the system gives no thread.
     pub fn start(

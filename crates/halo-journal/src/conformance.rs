@@ -338,13 +338,24 @@ fn keeps_snapshots(subject: &mut dyn Subject) -> Checked {
     let ahead = Snapshot::new(elsewhere, Vec::new());
     check(is_out_of_order(&store.save_snapshot(&ahead)))?;
 
-    // A damaged one is passed over; it takes the place of the newest here.
-    let mut damaged = Snapshot::new(writer.chain.tip(), b"three".to_vec());
-    damaged.bytes.push(b'!');
-    store.save_snapshot(&damaged)?;
+    // A damaged one is passed over. These take the places of the newest two, and the one before them is gone.
+    let damage = |store: &mut dyn Store, sound: &Snapshot| {
+        let mut damaged = sound.clone();
+        damaged.bytes.push(b'!');
+        store.save_snapshot(&damaged)
+    };
+    let [_, second, third] = &taken[..] else {
+        return Ok(());
+    };
+    damage(&mut *store, third)?;
     let mut store = subject.reopen(store);
-    check(store.latest_snapshot()?.as_ref() == taken.get(1))?;
-    store.forget_snapshots(damaged.number)?;
+    check(store.latest_snapshot()?.as_ref() == Some(second))?;
+    damage(&mut *store, second)?;
+    check(store.latest_snapshot()?.is_none())?;
+    store.save_snapshot(second)?;
+    store.forget_snapshots(second.number)?;
+    check(store.latest_snapshot()?.as_ref() == Some(second))?;
+    store.forget_snapshots(third.number)?;
     check(store.latest_snapshot()?.is_none())
 }
 

@@ -14,7 +14,7 @@ const NAME: &str = "lock";
 /// just opened it would lock a file that nobody else sees.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -42,7 +42,15 @@ impl Lock {
             Err(TryLockError::Error(error)) => return Err(failed("lock the lock file")(error)),
         }
         note(&mut file).map_err(failed("write the lock file"))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that is just being started has a copy of the file until it is what it becomes.
+        // Where this fails, closing has to do.
+        let _ = self.file.unlock();
     }
 }
 

@@ -2,7 +2,10 @@
 
 use crate::writer::{Writer, verify};
 use halo_journal::{Backlog, Committer, Fault, MemoryStore, SqliteStore, Store, StoreError};
-use std::sync::{Arc, Barrier, mpsc};
+use std::{
+    sync::{Arc, Barrier, mpsc},
+    thread,
+};
 use tempfile::TempDir;
 
 #[test]
@@ -14,13 +17,16 @@ fn what_waits_shares_a_commit() {
         answers.send(settled).unwrap();
     })
     .unwrap();
+    // Held while the batches are sent, so that all of them wait.
     let held = Arc::new(Barrier::new(2));
     let hold = Arc::clone(&held);
     committer
         .run(move |_| {
             hold.wait();
+            hold.wait();
         })
         .unwrap();
+    held.wait();
     let mut writer = Writer::new();
     let mut last = 0;
     for _ in 0..64 {
@@ -64,13 +70,28 @@ fn a_full_volume_stops_it_until_it_is_told_to_go_on() {
 #[test]
 fn a_panic_in_a_callback_leaves_nobody_waiting() {
     let store: Box<dyn Store> = Box::new(MemoryStore::new());
-    let committer = Committer::start(store, Backlog::default(), |_| panic!("on purpose")).unwrap();
+    let (go, gone) = mpsc::channel::<()>();
+    let committer = Committer::start(store, Backlog::default(), move |_| {
+        gone.recv().unwrap();
+        panic!("on purpose");
+    })
+    .unwrap();
     let mut writer = Writer::new();
     committer.send(writer.batch(1, 1)).unwrap();
-    assert!(matches!(committer.recover(), Err(StoreError::Ended)));
-    assert!(matches!(
-        committer.send(writer.batch(1, 1)),
-        Err(StoreError::Ended)
-    ));
+    thread::scope(|scope| {
+        while committer.waiting() > 0 {
+            thread::yield_now();
+        }
+        // One that lies in the queue when the thread ends.
+        let recovering = scope.spawn(|| committer.recover());
+        while committer.waiting() == 0 {
+            thread::yield_now();
+        }
+        go.send(()).unwrap();
+        let recovered = recovering.join().unwrap();
+        assert!(matches!(recovered, Err(StoreError::Ended)));
+    });
+    let sent = committer.send(writer.batch(1, 1));
+    assert!(matches!(sent, Err(StoreError::Ended)));
     assert!(committer.close().is_err());
 }

@@ -1,9 +1,9 @@
 //! Commits that fail, and what is said about them.
 
-use crate::writer::{Writer, verify};
+use crate::writer::{Writer, log, verify};
 use halo_journal::{Fault, Reader, SqliteStore, Store, StoreError};
 use std::{
-    env,
+    env, fs,
     process::{Command, Stdio},
 };
 use tempfile::TempDir;
@@ -23,6 +23,8 @@ fn after_a_failed_flush_the_disk_is_asked_what_is_there() {
         let there = if stored { writer.chain.tip() } else { before };
         assert_eq!(store.tip().unwrap(), there);
         assert_eq!(store.recover().unwrap(), there);
+        // What failed does not lie in wait for a later start, even though a reader keeps the log.
+        assert_eq!(fs::metadata(log(directory.path())).unwrap().len(), 0);
         assert_eq!(verify(&*reader), Ok(there));
         let mut writer = Writer::after(there);
         store.append(&writer.batch(1, 10)).unwrap();
