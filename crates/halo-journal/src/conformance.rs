@@ -21,14 +21,15 @@
 //! # }
 //! ```
 
-use crate::{
-    Batch, Chain, Current, Draft, Reader, Record, Snapshot, Store, StoreError, Tip, Verifier,
-};
-use halo_canon::{Duration, Instant};
+mod writer;
+
+use crate::{Batch, Draft, Reader, Record, Snapshot, Store, StoreError, Tip, Verifier};
+use halo_canon::Instant;
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
+use writer::{Writer, state};
 
 /// The store under check.
 pub trait Subject {
@@ -82,54 +83,6 @@ fn ensure(holds: bool, check: &'static str, expected: &'static str) -> Checked {
         Ok(())
     } else {
         Err(Failure::Expected { check, expected })
-    }
-}
-
-/// Links records with bodies of several lengths, times to the nanosecond and texts that need care.
-struct Writer {
-    chain: Chain,
-}
-
-impl Writer {
-    fn new() -> Self {
-        Self {
-            chain: Chain::default(),
-        }
-    }
-
-    fn records(&mut self, count: u64) -> Vec<Record> {
-        (0..count).map(|_| self.record()).collect()
-    }
-
-    fn record(&mut self) -> Record {
-        let number = self.chain.next_number();
-        let length = usize::try_from(number * 577 % 9_000).unwrap_or_default();
-        let at = Instant::MIN.plus(Duration::from_nanos(i128::from(number)));
-        self.chain.link(Draft {
-            at: if number.is_multiple_of(2) {
-                at
-            } else {
-                Instant::MAX
-            },
-            kind: format!("kind \"{number}\"").into(),
-            body: format!("{number} \u{0} ß 𝄞 {}", "x".repeat(length)),
-        })
-    }
-
-    fn batch(&mut self, count: u64) -> Batch {
-        Batch {
-            records: self.records(count),
-            current: Vec::new(),
-        }
-    }
-}
-
-fn state(address: &str, since: u64, record: &str) -> Current {
-    Current {
-        address: address.to_owned(),
-        accepted_at: Instant::MAX.plus(Duration::from_nanos(-1 - i128::from(since))),
-        since,
-        record: record.to_owned(),
     }
 }
 
