@@ -47,7 +47,14 @@ const MAY_DEPEND: [(&str, &[&str]); 12] = [
     ),
     (
         "halo-bench",
-        &["halo-canon", "halo-cel", "halo-catalog", "halo-core"],
+        &[
+            "halo-canon",
+            "halo-cel",
+            "halo-catalog",
+            "halo-core",
+            "halo-journal",
+            "halo-runtime",
+        ],
     ),
     ("halo-journal", &["halo-canon"]),
     (

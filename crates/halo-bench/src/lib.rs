@@ -5,6 +5,9 @@
 
 mod clock;
 mod core;
+mod history;
+mod ledger;
 mod workload;
 
 pub use crate::core::{CorePanel, Figure, core};
+pub use ledger::{BenchError, LedgerPanel, ledger};

@@ -64,6 +64,11 @@ impl<T: Send + 'static> Reply<T> {
         Reply(Box::new(move |answer| (self.0)(answer.map(make))))
     }
 
+    /// Answers at once. For what is durable already, or can't be undone: that a call is out.
+    pub fn now(self, answer: T) {
+        (self.0)(Ok(answer));
+    }
+
     /// Answers that nothing can be decided.
     pub fn fail(self, error: Unserved) {
         (self.0)(Err(error));

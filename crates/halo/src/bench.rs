@@ -1,7 +1,7 @@
 //! `halo bench`: what the core costs on this machine.
 
 use crate::terminal::{Paint, Screen, Verdict};
-use halo_bench::{CorePanel, Figure};
+use halo_bench::{CorePanel, Figure, LedgerPanel};
 use std::{
     io::{self, Write},
     time::Instant,
@@ -13,6 +13,9 @@ pub(crate) struct Args {
     /// Which panel.
     #[arg(value_enum, default_value = "core")]
     panel: Panel,
+    /// On whose disk the journal is measured; the system's folder for temporary files where nothing is said.
+    #[arg(long, value_name = "FOLDER")]
+    directory: Option<std::path::PathBuf>,
 }
 
 /// The panels.
@@ -20,19 +23,66 @@ pub(crate) struct Args {
 enum Panel {
     /// Admission, the gate, predicates and one event, in CPU time.
     Core,
+    /// Durable dispatches beside a bare store, and start-up after a long history.
+    Ledger,
 }
 
 /// Runs a panel. The figures are facts: whether they reach their goals does not change the exit code.
 pub(crate) fn run(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
-    let Panel::Core = args.panel;
+    match args.panel {
+        Panel::Core => core(screen),
+        Panel::Ledger => ledger(args, screen),
+    }
+}
+
+/// Says what is measured, and about how long the rest takes.
+fn progress(screen: &mut Screen) -> impl FnMut(&str, f64) {
     let begin = Instant::now();
-    let panel = halo_bench::core(|what, done| {
+    move |what, done| {
         let left = match begin.elapsed().as_secs_f64() {
             elapsed if done > 0.0 => format!(", about {:.0} s left", elapsed / done * (1.0 - done)),
             _ => String::new(),
         };
         screen.error_line(&format!("measuring {what}{left}"));
-    });
+    }
+}
+
+fn ledger(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
+    let directory = args.directory.clone().unwrap_or_else(std::env::temp_dir);
+    match halo_bench::ledger(&directory, progress(screen)) {
+        Err(error) => {
+            screen.complain(&format!(
+                "on the disk of `{}`: {error}",
+                directory.display()
+            ));
+            Ok(Verdict::Unusable)
+        }
+        Ok(panel) if screen.json() => {
+            screen.document(&panel, false)?;
+            Ok(Verdict::Fine)
+        }
+        Ok(panel) => {
+            print_ledger(&panel, screen)?;
+            Ok(Verdict::Fine)
+        }
+    }
+}
+
+fn print_ledger(panel: &LedgerPanel, screen: &mut Screen) -> io::Result<()> {
+    let heading = screen.paint(Paint::Bold, panel.clock);
+    writeln!(screen, "{heading}")?;
+    for figure in &panel.figures {
+        print_figure(figure, screen)?;
+    }
+    writeln!(
+        screen,
+        "dispatch over bare store: {:.2} at 64 in flight (goal: at least 0.6), {:.2} one at a time (goal: at most 1.3)",
+        panel.dispatch_over_store_64, panel.dispatch_over_store_one
+    )
+}
+
+fn core(screen: &mut Screen) -> io::Result<Verdict> {
+    let panel = halo_bench::core(progress(screen));
     let Some(panel) = panel else {
         screen.complain("the panel's own catalogs do not load; this is a defect");
         return Ok(Verdict::Unusable);

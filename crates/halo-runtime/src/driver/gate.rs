@@ -54,8 +54,13 @@ impl Driver {
             _ => Answer::NoSuchInstance,
         };
         self.carry_out(stepped);
-        self.answer(answer, GateAnswer::Protocol(said));
-        if !called {
+        if called {
+            // Its token is durably spent and the call is out: nothing more can be waited for.
+            if let Some(answer) = answer {
+                answer.now(GateAnswer::Protocol(said));
+            }
+        } else {
+            self.answer(answer, GateAnswer::Protocol(said));
             self.leave_lane(at, generation, false);
         }
     }
