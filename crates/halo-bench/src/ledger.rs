@@ -426,7 +426,8 @@ fn startup(directory: &Path) -> Result<f64, BenchError> {
     let mut store = SqliteStore::open(folder.path().join("long"))?;
     crate::history::write(&mut store, CATALOG, STARTUP_RECORDS)?;
     let begin = Instant::now();
-    let replayed = replay(&store, Seed::new([1; 32]), |_| {}).map_err(OpenError::Replay)?;
+    let replayed =
+        replay(store.reader()?, Seed::new([1; 32]), |_| {}).map_err(OpenError::Replay)?;
     let taken = begin.elapsed().as_secs_f64();
     match replayed {
         Some(replayed) if replayed.tip.number >= STARTUP_RECORDS => Ok(taken),

@@ -2,14 +2,12 @@
 
 use crate::{
     driver::draw_seed,
-    replay::{Replay, ReplayError},
+    replay::{ReplayError, Reread, reread},
 };
 use halo_journal::Reader;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
-/// Records read at once.
-const PAGE: usize = 1_000;
 /// Decisions that differ are shown up to this many.
 const SHOWN: usize = 20;
 
@@ -41,53 +39,43 @@ pub struct Fault {
 ///
 /// Errors: it can't be read at all.
 pub fn audit(
-    reader: &dyn Reader,
+    reader: Box<dyn Reader>,
     mut progress: impl FnMut(u64),
 ) -> Result<Audit, crate::driver::OpenError> {
-    let mut replay = Replay::new(draw_seed()?);
     let mut audit = Audit::default();
-    let mut after = 0;
-    'pages: loop {
-        let page = reader.read(after, PAGE).map_err(ReplayError::Store)?;
-        let Some(last) = page.last() else {
-            break;
-        };
-        after = last.number;
-        for record in &page {
-            match replay.read(record) {
-                Ok(reread) => audit.compare(record.number, &reread),
-                Err(error) => {
-                    audit.faults.push(Fault {
-                        record: record.number,
-                        what: error.to_string(),
-                    });
-                    break 'pages;
-                }
-            }
-            audit.records += 1;
+    let read = reread(reader, draw_seed()?, |reread| {
+        audit.records += 1;
+        audit.compare(&reread);
+        if reread.number.is_multiple_of(1_000) {
+            progress(reread.number);
         }
-        progress(after);
+    });
+    match read {
+        Ok(()) => {}
+        Err(ReplayError::Store(error)) => return Err(error.into()),
+        Err(error) => audit.faults.push(Fault {
+            record: audit.records + 1,
+            what: error.to_string(),
+        }),
     }
     audit.ok = audit.faults.is_empty();
     Ok(audit)
 }
 
 impl Audit {
-    fn compare(&mut self, record: u64, reread: &crate::replay::Reread) {
-        if reread.kept_nothing {
+    fn compare(&mut self, reread: &Reread) {
+        if reread.not_kept {
             self.not_kept += 1;
             return;
         }
         // Its parts are text, numbers and maps with text keys: they have a JSON form.
-        let now = serde_json::to_string(&reread.stepped.decisions).unwrap_or_default();
-        if now == reread.decisions.get() {
-            self.decisions += reread.stepped.decisions.len() as u64;
-            return;
-        }
-        if self.faults.len() < SHOWN {
+        let now = serde_json::to_string(&reread.now).unwrap_or_default();
+        if now == reread.recorded.get() {
+            self.decisions += reread.now.len() as u64;
+        } else if self.faults.len() < SHOWN {
             self.faults.push(Fault {
-                record,
-                what: difference(&reread.decisions, &now),
+                record: reread.number,
+                what: difference(&reread.recorded, &now),
             });
         }
     }

@@ -6,6 +6,7 @@
 mod approach;
 mod emissions;
 mod gate;
+mod guarded;
 mod lanes;
 mod recovery;
 mod start;

@@ -35,6 +35,8 @@ pub struct Machine {
     catalog_text: Arc<(String, String)>,
     /// Which records are about a response, by its number.
     trail: HashMap<u32, Vec<u64>>,
+    /// Whether decisions are put into words: not while records are read again, where nobody hears them.
+    tells: bool,
 }
 
 /// A submission under a key.
@@ -130,6 +132,7 @@ impl Machine {
             versions: HashMap::new(),
             catalog_text: Arc::new((file.into(), text.into())),
             trail: HashMap::new(),
+            tells: true,
         };
         machine.note_version();
         Ok(machine)
@@ -195,6 +198,11 @@ impl Machine {
         })
     }
 
+    /// Whether decisions are wanted from now on.
+    pub fn tell_decisions(&mut self, tells: bool) {
+        self.tells = tells;
+    }
+
     /// Remembers that a record is about these responses.
     pub fn note_record(&mut self, number: u64, touched: &BTreeSet<u32>) {
         for response in touched {
@@ -239,7 +247,9 @@ impl Machine {
         }
         for record in records {
             self.note(&record, &mut stepped);
-            stepped.decisions.extend(decision(&self.engine, record));
+            if self.tells {
+                stepped.decisions.extend(decision(&self.engine, record));
+            }
         }
         stepped
     }

@@ -83,7 +83,7 @@ async fn settled(runtime: &Runtime, who: &str, id: &str) -> Kept {
 
 /// I8: the journal alone gives the same decisions.
 fn recomputes(disk: &MemoryDisk) {
-    let audit = halo_runtime::audit::audit(&disk.open(), |_| {}).unwrap();
+    let audit = halo_runtime::audit::audit(Box::new(disk.open()), |_| {}).unwrap();
     assert!(audit.ok, "{audit:#?}");
     assert!(audit.decisions > 0);
 }
@@ -296,7 +296,7 @@ async fn a_changed_decision_is_named() {
         };
         halo_journal::Store::append(&mut store, &batch).unwrap();
     }
-    let audit = halo_runtime::audit::audit(&store, |_| {}).unwrap();
+    let audit = halo_runtime::audit::audit(Box::new(store), |_| {}).unwrap();
     assert!(!audit.ok);
     assert!(
         audit

@@ -2,6 +2,7 @@
 
 use super::{
     Driver,
+    guarded::within,
     lanes::{AnswerTo, fail},
 };
 use crate::{machine::Cause, ports::plugs::Plugs};
@@ -127,15 +128,9 @@ async fn ask(plugs: Arc<Plugs>, address: String) -> Asked {
     };
     let (provider, limit) = (plug.provider.clone(), plug.timeout);
     let key = address.split_once('/').map(|(_, key)| key.to_owned());
-    let asking = tokio::spawn(async move {
-        match tokio::time::timeout(limit, provider.ask(key.as_deref())).await {
-            Ok(answer) => answer,
-            Err(_) => Err(format!("no answer within {limit:?}")),
-        }
-    });
-    // A provider that panics is as good as one that is silent.
-    let record = asking
+    let call = async { provider.ask(key.as_deref()).await };
+    let record = within(limit, call)
         .await
-        .unwrap_or_else(|_| Err("the provider failed".into()));
+        .unwrap_or_else(|| Err(format!("no answer within {limit:?}")));
     Asked { address, record }
 }

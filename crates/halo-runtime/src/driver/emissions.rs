@@ -1,6 +1,6 @@
 //! P13 in the runtime: a last check, then the path.
 
-use super::{Driver, gate::outcome_name};
+use super::{Driver, gate::outcome_name, guarded::within};
 use crate::machine::Cause;
 use halo_core::{ComponentRef, EmitPermit, Input, Outcome};
 use std::time::Duration;
@@ -39,14 +39,9 @@ impl Driver {
         let tries = self.retries.get(&at).copied().unwrap_or(0);
         let host = self.host.clone();
         self.calls_out += 1;
-        let handing = self.host.tokio.spawn(async move {
-            tokio::time::timeout(limit, port.emit(permit))
-                .await
-                .unwrap_or(Outcome::Lost)
-        });
         self.host.spawn(async move {
-            // A port that panics has told nothing.
-            let mut outcome = handing.await.unwrap_or(Outcome::Lost);
+            let call = async { port.emit(permit).await };
+            let mut outcome = within(limit, call).await.unwrap_or(Outcome::Lost);
             if again && outcome != Outcome::Accepted {
                 tokio::time::sleep(pause(tries)).await;
                 outcome = Outcome::Again;

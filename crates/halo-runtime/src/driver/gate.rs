@@ -2,6 +2,7 @@
 
 use super::{
     Driver,
+    guarded::within,
     lanes::{AnswerTo, GateAnswer},
 };
 use crate::machine::Cause;
@@ -76,14 +77,9 @@ impl Driver {
         };
         let (port, limit) = (plug.adapter.clone(), plug.timeout);
         let host = self.host.clone();
-        let calling = host.tokio.spawn(async move {
-            tokio::time::timeout(limit, port.call(permit))
-                .await
-                .unwrap_or(Outcome::Lost)
-        });
-        host.clone().spawn(async move {
-            // A port that panics has told nothing.
-            let outcome = calling.await.unwrap_or(Outcome::Lost);
+        self.host.spawn(async move {
+            let call = async { port.call(permit).await };
+            let outcome = within(limit, call).await.unwrap_or(Outcome::Lost);
             host.send(move |driver| driver.outcome(at, generation, outcome, called, &adapter));
         });
     }

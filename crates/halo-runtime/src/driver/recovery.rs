@@ -1,6 +1,6 @@
 //! P21 in the runtime: obligations are told to their routes' handlers, and `resubmit` answers by itself.
 
-use super::{Driver, emissions::pause};
+use super::{Driver, emissions::pause, guarded::within};
 use crate::{decision, machine::Cause, ports::plugs::Handler};
 use halo_core::{ComponentRef, Input, ObligationId};
 
@@ -30,16 +30,11 @@ impl Driver {
             return;
         };
         let (port, limit, host) = (port.clone(), *limit, self.host.clone());
-        let telling = self.host.tokio.spawn(async move {
-            match tokio::time::timeout(limit, port.tell(&text)).await {
-                Ok(told) => told,
-                Err(_) => Err(format!("no answer within {limit:?}")),
-            }
-        });
         self.host.spawn(async move {
-            let told = telling
+            let call = async { port.tell(&text).await };
+            let told = within(limit, call)
                 .await
-                .unwrap_or_else(|_| Err("the handler failed".into()));
+                .unwrap_or_else(|| Err(format!("no answer within {limit:?}")));
             if let Err(reason) = &told {
                 host.remark(&format!("route `{route}`: {reason}"));
                 tokio::time::sleep(pause(tries)).await;

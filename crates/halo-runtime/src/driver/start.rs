@@ -104,7 +104,7 @@ impl Driver {
             epoch_file,
             host,
         } = opened;
-        let replayed = replay(&*store, draw_seed()?, progress)?;
+        let replayed = replay(store.reader()?, draw_seed()?, progress)?;
         let (file, text) = catalog;
         let newest = replayed
             .as_ref()
@@ -323,9 +323,11 @@ impl Driver {
         let host = self.host.clone();
         let again = self.committer.run(move |store| {
             let replayed = match (store, draw_seed()) {
-                (Ok(store), Ok(seed)) => {
-                    replay(store, seed, |_| {}).map_err(|error| error.to_string())
-                }
+                (Ok(store), Ok(seed)) => store
+                    .reader()
+                    .map_err(ReplayError::Store)
+                    .and_then(|reader| replay(reader, seed, |_| {}))
+                    .map_err(|error| error.to_string()),
                 (Err(error), _) => Err(error.to_string()),
                 (_, Err(error)) => Err(error.to_string()),
             };
