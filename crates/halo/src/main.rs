@@ -1,6 +1,7 @@
 //! The command line: arguments in, an exit code out. Each command has a file of its own.
 
 mod admit;
+mod audit;
 mod bench;
 mod check;
 mod demo;
@@ -12,6 +13,7 @@ mod replay;
 mod source;
 mod terminal;
 mod timeline;
+mod why;
 
 use clap::{Parser, Subcommand};
 use std::{
@@ -51,7 +53,11 @@ enum Command {
     Replay(replay::Args),
     /// Print the digest of each component, for approvals and certificates.
     Digest(digest::Args),
-    /// Measure what the core costs on this machine.
+    /// Check the journal of a data directory, or read it.
+    Audit(audit::Args),
+    /// Explain where a component of a running or past runtime stands, and what would let it back.
+    Explain(why::Args),
+    /// Measure what it costs on this machine.
     Bench(bench::Args),
 }
 
@@ -78,6 +84,8 @@ fn run(command: &Command, screen: &mut Screen) -> io::Result<Verdict> {
         Command::Admit(args) => admit::run(args, screen),
         Command::Replay(args) => replay::run(args, screen),
         Command::Digest(args) => digest::run(args, screen),
+        Command::Audit(args) => audit::run(args, screen),
+        Command::Explain(args) => why::run(args, screen),
         Command::Bench(args) => bench::run(args, screen),
     }
 }
