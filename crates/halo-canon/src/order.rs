@@ -27,7 +27,7 @@ fn rank(byte: u8) -> u8 {
 
 /// The first four bytes of the `len` bytes of `text` from `offset` on, as a number: a string with a smaller one stands
 /// first. Few keys need to be looked at beyond it.
-#[inline]
+#[inline(always)]
 pub(crate) fn prefix(text: &[u8], offset: usize, len: usize) -> u32 {
     let rest = &text[offset..];
     let word = match rest.first_chunk::<4>() {

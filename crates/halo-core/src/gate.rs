@@ -256,16 +256,19 @@ pub(crate) fn changed_bounds(instance: &Instance<'_>, world: &World<'_>) -> Vec<
         return Vec::new();
     };
     let mut changed = Vec::new();
-    for (index, (bound, then)) in instance
-        .type_
-        .bind
-        .iter()
-        .zip(&instance.component.bound)
-        .enumerate()
-    {
-        if !then.holds(bound, instance.record(world.state, bound.slot), &keys) {
-            changed.push(index as u16);
+    // Neighbours are often fields of one record.
+    let mut slot = None;
+    let mut record = None;
+    let mut index = 0;
+    for (bound, then) in instance.type_.bind.iter().zip(&instance.component.bound) {
+        if slot != Some(bound.slot) {
+            slot = Some(bound.slot);
+            record = instance.record(world.state, bound.slot);
         }
+        if !then.holds(bound, record, &keys) {
+            changed.push(index);
+        }
+        index += 1;
     }
     changed
 }

@@ -124,12 +124,13 @@ pub(crate) fn milestone_name(milestone: Milestone) -> &'static str {
 }
 
 /// The milestone of that name.
-pub(crate) fn milestone_of(name: &str) -> Option<Milestone> {
+#[inline]
+pub(crate) fn milestone_of(name: &[u8]) -> Option<Milestone> {
     Some(match name {
-        "retained" => Milestone::Retained,
-        "emitted" => Milestone::Emitted,
-        "dispatched" => Milestone::Dispatched,
-        "observed" => Milestone::Observed,
+        b"retained" => Milestone::Retained,
+        b"emitted" => Milestone::Emitted,
+        b"dispatched" => Milestone::Dispatched,
+        b"observed" => Milestone::Observed,
         _ => return None,
     })
 }

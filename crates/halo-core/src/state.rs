@@ -414,6 +414,7 @@ impl BoundValue {
     }
 
     /// Whether `record` still has this value, without keeping anything.
+    #[inline]
     pub(crate) fn holds(
         &self,
         bound: &Bound,
@@ -435,8 +436,15 @@ impl BoundValue {
                 true
             }
             (BoundField::Value(path), Self::Value(document, node, place)) => {
-                descend_near(record.value(), path, keys, *place)
-                    .is_some_and(|value| document.at(*node) == value)
+                let then = document.at(*node);
+                // A field of a record of the same shape: no search.
+                if let [PathSegment::Field(name)] = path.as_slice()
+                    && let Some(object) = record.value().as_object()
+                    && object.has_at(*place, name, then)
+                {
+                    return true;
+                }
+                descend(record.value(), path, keys).is_some_and(|value| then == value)
             }
             (BoundField::Value(path), Self::Absent) => {
                 descend(record.value(), path, keys).is_none()
@@ -522,21 +530,6 @@ pub(crate) fn descend<'a>(
         PathSegment::Index(index) => value.get(keys.text(index)?),
         PathSegment::Any => None,
     })
-}
-
-/// The same, with a hint where the last step was found before.
-fn descend_near<'a>(
-    value: Value<'a>,
-    path: &[PathSegment],
-    keys: &Keys<'_>,
-    place: u32,
-) -> Option<Value<'a>> {
-    match path.split_last() {
-        Some((PathSegment::Field(name), before)) => descend(value, before, keys)?
-            .as_object()?
-            .get_near(name, place),
-        _ => descend(value, path, keys),
-    }
 }
 
 /// Where the last step of a path found its value.

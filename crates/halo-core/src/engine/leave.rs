@@ -133,12 +133,7 @@ impl Engine {
         if !failures.is_empty() {
             return Verdict::Ends(Answer::Unsupported, self.fall_of_failures(at, failures));
         }
-        if !response
-            .graph
-            .prerequisites(at.position)
-            .iter()
-            .all(|edge| self.edge_holds(at.response, edge))
-        {
+        if !response.prerequisites_hold(at.position) {
             let fall = Fall::excluded(at, Phase::Invalidated);
             return Verdict::Ends(Answer::PrerequisiteExcluded, fall);
         }
