@@ -280,8 +280,8 @@ fn in_scope(catalog: &Arc<Catalog>, texts: &[String]) -> f64 {
 }
 
 /// A decision at the gate, and the last look, each on instances that were not asked for before. The record is
-/// published again between admission and gate, with one unbound field changed, so that every bound field is really
-/// compared.
+/// published again between admission and gate, with one unbound field changed, so that every bound field is judged
+/// by itself.
 fn gate() -> Option<(Vec<f64>, Vec<f64>)> {
     const FIELDS: usize = 32;
     let catalog = workload::catalog(&workload::gate_catalog(FIELDS))?;
@@ -300,6 +300,7 @@ fn gate() -> Option<(Vec<f64>, Vec<f64>)> {
             );
         }
         workload::set(&mut engine, "map", &workload::gate_record(FIELDS, 2));
+        drain(&mut engine);
         let asks: Vec<Input> = (0..BATCH)
             .map(|number| ask(&format!("r{number}"), "e"))
             .collect();

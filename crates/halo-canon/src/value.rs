@@ -332,22 +332,6 @@ fn same_text(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// Whether a cell is the string `key`. Where keys are not known to the compiler, their prefix costs more than it saves.
-#[inline(always)]
-fn is_named(document: &Document, cell: &Cell, key: &[u8]) -> bool {
-    let Cell::String { offset, len, .. } = *cell else {
-        return false;
-    };
-    if len as usize != key.len() {
-        return false;
-    }
-    let name = document.bytes(offset, len);
-    match (name.first_chunk::<4>(), key.first_chunk::<4>()) {
-        (Some(first), Some(other)) => first == other && same_text(name, key),
-        _ => name.iter().eq(key),
-    }
-}
-
 /// Whether a cell is the string `key`, whose prefix is `wanted`.
 #[inline(always)]
 fn is_key(document: &Document, cell: &Cell, key: &[u8], wanted: u32) -> bool {
@@ -392,21 +376,7 @@ impl<'a> Object<'a> {
         index.map(|index| self.document.at(Node(self.start + 2 * index + 1)))
     }
 
-    /// Whether the member at place `hint` is `key` and has the value `then`. If not, that says nothing: it may stand
-    /// elsewhere. For comparing an object with an earlier one of the same shape.
-    #[inline]
-    pub fn has_at(self, hint: u32, key: &str, then: Value<'_>) -> bool {
-        let (members, _) = self.cells().as_chunks::<2>();
-        let then_cell = then.document.cell_ref(then.node.0);
-        members.get(hint as usize).is_some_and(|[name, value]| {
-            is_named(self.document, name, key.as_bytes())
-                && same_but_children(self.document, *value, then.document, *then_cell)
-                && (value.children().is_none()
-                    || same_children(self.document, *value, then.document, *then_cell))
-        })
-    }
-
-    /// The place of a member's value among the members, as a hint for [`Self::has_at`].
+    /// The place of a member's value among the members.
     #[inline]
     pub fn place(self, value: Value<'_>) -> u32 {
         value.node.0.saturating_sub(self.start) / 2

@@ -259,16 +259,15 @@ pub(crate) fn changed_bounds(instance: &Instance<'_>, world: &World<'_>) -> Vec<
     // Neighbours are often fields of one record.
     let mut slot = None;
     let mut record = None;
-    let mut index = 0;
-    for (bound, then) in instance.type_.bind.iter().zip(&instance.component.bound) {
+    let bounds = instance.type_.bind.iter().zip(&instance.component.bound);
+    for (index, (bound, then)) in bounds.enumerate() {
         if slot != Some(bound.slot) {
             slot = Some(bound.slot);
             record = instance.record(world.state, bound.slot);
         }
         if !then.holds(bound, record, &keys) {
-            changed.push(index);
+            changed.push(index as u16);
         }
-        index += 1;
     }
     changed
 }

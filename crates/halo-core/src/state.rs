@@ -4,6 +4,7 @@ use crate::{
     component::SlotList,
     phase::ComponentRef,
     reason::{Reason, ReasonCode, Refusal, RefusalCode},
+    since::{Moment, NO_PLACE, Since},
 };
 use foldhash::quality::SeedableRandomState;
 use halo_canon::Schema;
@@ -30,6 +31,7 @@ pub(crate) struct StoredRecord {
     /// The document that `value` is in. Kept when an update brings the same value again.
     pub(crate) document: Arc<Document>,
     pub(crate) value: Node,
+    pub(crate) since: Since,
 }
 
 impl StoredRecord {
@@ -332,6 +334,7 @@ impl Slot {
                 accepted_at: now,
                 provenance: provenance.into(),
                 value: update.value,
+                since: Since::first(document.at(update.value)),
                 document,
             });
             return Ok(());
@@ -366,10 +369,17 @@ impl Slot {
             Arc::from(provenance)
         };
         // The same value keeps its document: readers that hold it see at a glance that nothing changed.
-        let (document, value) = if same_value {
-            (current.document.clone(), current.value)
+        let (document, value, since) = if same_value {
+            (
+                current.document.clone(),
+                current.value,
+                current.since.clone(),
+            )
         } else {
-            (document, update.value)
+            let since = current
+                .since
+                .after(current.value(), document.at(update.value));
+            (document, update.value, since)
         };
         self.conflicted = false;
         self.record = Some(StoredRecord {
@@ -379,6 +389,7 @@ impl Slot {
             provenance,
             document,
             value,
+            since,
         });
         Ok(())
     }
@@ -390,8 +401,8 @@ pub(crate) enum BoundValue {
     Absent,
     Epoch(u64),
     Provenance(Arc<str>),
-    /// The value, and where its last step found it: an update of the same shape is compared without a search.
-    Value(Arc<Document>, Node, u32),
+    /// The value, and which member of the record's value it was then.
+    Value(Arc<Document>, Node, Moment),
 }
 
 impl BoundValue {
@@ -405,8 +416,8 @@ impl BoundValue {
             BoundField::Provenance => Self::Provenance(record.provenance.clone()),
             BoundField::Value(path) => match descend(record.value(), path, keys) {
                 Some(value) => {
-                    let place = place(record.value(), path, keys, value);
-                    Self::Value(record.document.clone(), value.node(), place)
+                    let moment = record.since.moment(place(record.value(), path, value));
+                    Self::Value(record.document.clone(), value.node(), moment)
                 }
                 None => Self::Absent,
             },
@@ -429,22 +440,12 @@ impl BoundValue {
             (BoundField::Provenance, Self::Provenance(provenance)) => {
                 Arc::ptr_eq(provenance, &record.provenance) || *provenance == record.provenance
             }
-            // One document, one path, one instance: the same node.
-            (BoundField::Value(_), Self::Value(document, ..))
-                if Arc::ptr_eq(document, &record.document) =>
-            {
-                true
-            }
-            (BoundField::Value(path), Self::Value(document, node, place)) => {
-                let then = document.at(*node);
-                // A field of a record of the same shape: no search.
-                if let [PathSegment::Field(name)] = path.as_slice()
-                    && let Some(object) = record.value().as_object()
-                    && object.has_at(*place, name, then)
-                {
-                    return true;
-                }
-                descend(record.value(), path, keys).is_some_and(|value| then == value)
+            (BoundField::Value(path), Self::Value(document, node, then)) => {
+                // One document, one path, one instance: the same node.
+                Arc::ptr_eq(document, &record.document)
+                    || record.since.is_as_then(*then)
+                    || descend(record.value(), path, keys)
+                        .is_some_and(|value| document.at(*node) == value)
             }
             (BoundField::Value(path), Self::Absent) => {
                 descend(record.value(), path, keys).is_none()
@@ -532,12 +533,12 @@ pub(crate) fn descend<'a>(
     })
 }
 
-/// Where the last step of a path found its value.
-fn place(value: Value<'_>, path: &[PathSegment], keys: &Keys<'_>, found: Value<'_>) -> u32 {
-    let parent = path
-        .split_last()
-        .and_then(|(_, before)| descend(value, before, keys)?.as_object());
-    parent.map_or(0, |parent| parent.place(found))
+/// Which member of a record's value a path found.
+fn place(value: Value<'_>, path: &[PathSegment], found: Value<'_>) -> u32 {
+    match (path, value.as_object()) {
+        ([PathSegment::Field(_)], Some(object)) => object.place(found),
+        _ => NO_PLACE,
+    }
 }
 
 /// A reason about a bound path that changed, with both values.
