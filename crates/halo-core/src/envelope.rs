@@ -465,7 +465,7 @@ impl Components {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn read_reference(reference: Value<'_>) -> Result<(&[u8], Milestone, Node), String> {
     let Some(object) = reference.as_object() else {
         return Err("a reference is an object with `id` and `phase`".into());

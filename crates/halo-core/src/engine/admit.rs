@@ -345,8 +345,9 @@ impl Engine {
             let given = self
                 .component(at)
                 .and_then(|component| component.given_sequence);
-            let adapter = self.instance(at).and_then(|instance| instance.adapter);
-            if let (Some(sequence), Some(adapter)) = (given, adapter) {
+            if let Some(sequence) = given
+                && let Some(adapter) = self.instance(at).and_then(|instance| instance.adapter)
+            {
                 self.ledger.take(adapter, sequence);
             }
         }

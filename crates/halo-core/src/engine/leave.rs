@@ -216,7 +216,7 @@ impl Engine {
     /// Spends the token and takes the `once` key; the driver makes both durable before the last look. Whoever else is
     /// watched with that key is not supported from now on (P27).
     fn arm(&mut self, at: ComponentRef) -> Answer {
-        self.actions.remove(&at);
+        self.actions.remove(at);
         let now = self.now;
         let Some(instance) = self.instance(at) else {
             return Answer::NoSuchInstance;
@@ -378,7 +378,7 @@ impl Engine {
         let Some(permit) = self.emit_permit(at) else {
             return Answer::NoSuchInstance;
         };
-        self.emissions.remove(&at);
+        self.emissions.remove(at);
         if let Some(component) = self.component_mut(at) {
             component.under_way = UnderWay::Calling;
         }

@@ -415,8 +415,8 @@ impl Engine {
         if let Some(component) = self.component_mut(at) {
             *component = next;
         }
-        self.emissions.remove(&at);
-        self.actions.remove(&at);
+        self.emissions.remove(at);
+        self.actions.remove(at);
     }
 
     pub(super) fn past_action(&self, at: ComponentRef) -> Option<PastAction> {
