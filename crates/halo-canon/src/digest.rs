@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sha2::Digest as _;
+use sha2::{Digest as _, block_api::compress256};
 
 use crate::parsed::Parsed;
 
@@ -15,24 +15,48 @@ pub struct Digest([u8; 32]);
 #[error("expected `sha256:` and 64 lower-case hex digits")]
 pub struct ParseDigestError;
 
-/// Both hex digits of every byte: texts of digests stand in every witness and binding.
-const HEX: [[u8; 2]; 256] = {
-    let mut table = [[0; 2]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = [hex_digit((byte >> 4) as u8), hex_digit((byte & 0xF) as u8)];
-        byte += 1;
-    }
-    table
-};
+/// What SHA-256 begins with (FIPS 180-4, 5.3.3).
+const INITIAL: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
+
+/// Length of the length that ends the last block.
+const LENGTH: usize = size_of::<u64>();
 
 impl Digest {
     /// Length of the text form.
     pub const TEXT_LEN: usize = PREFIX.len() + 64;
 
-    /// Digest of `bytes`.
+    /// Digest of `bytes`. All of them are here, so that whole blocks are hashed where they lie and only the rest is
+    /// padded: most texts are a few blocks long, and a buffer between would be felt.
     pub fn of(bytes: &[u8]) -> Self {
-        Self(sha2::Sha256::digest(bytes).into())
+        let mut state = INITIAL;
+        let (blocks, rest) = bytes.as_chunks::<64>();
+        compress256(&mut state, blocks);
+        let mut last = [[0; 64]; 2];
+        let (end, count) = if rest.len() + 1 + LENGTH <= 64 {
+            (64, 1)
+        } else {
+            (128, 2)
+        };
+        let padded = last.as_flattened_mut();
+        padded[..rest.len()].copy_from_slice(rest);
+        padded[rest.len()] = 0x80;
+        let bits = 8 * bytes.len() as u64;
+        padded[end - LENGTH..end].copy_from_slice(&bits.to_be_bytes());
+        compress256(&mut state, &last[..count]);
+        let mut digest = [0; 32];
+        for (bytes, word) in digest.as_chunks_mut::<4>().0.iter_mut().zip(state) {
+            *bytes = word.to_be_bytes();
+        }
+        Self(digest)
     }
 
     /// The raw bytes.
@@ -53,7 +77,7 @@ impl Digest {
         let (prefix, hex) = text.split_at_mut(PREFIX.len());
         prefix.copy_from_slice(PREFIX);
         for (pair, byte) in hex.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
-            *pair = HEX[usize::from(byte)];
+            *pair = [hex_digit(byte >> 4), hex_digit(byte & 0xF)];
         }
         text
     }
@@ -68,9 +92,10 @@ impl Digest {
 /// What the text form begins with.
 const PREFIX: &[u8] = b"sha256:";
 
-#[inline]
-const fn hex_digit(value: u8) -> u8 {
-    b"0123456789abcdef"[(value & 0xF) as usize]
+/// Without a table, all digits of a text are made at once.
+#[inline(always)]
+fn hex_digit(value: u8) -> u8 {
+    value + if value < 10 { b'0' } else { b'a' - 10 }
 }
 
 fn hex_value(digit: u8) -> Option<u8> {
@@ -167,6 +192,16 @@ mod tests {
         pieces.update(b"a");
         pieces.update(b"bc");
         assert_eq!(pieces.finish(), digest);
+    }
+
+    #[test]
+    fn p4_padding_is_right_at_every_length() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for len in 0..bytes.len() {
+            let mut pieces = DigestWriter::default();
+            pieces.update(&bytes[..len]);
+            assert_eq!(Digest::of(&bytes[..len]), pieces.finish(), "{len}");
+        }
     }
 
     #[test]

@@ -27,19 +27,19 @@ fn rank(byte: u8) -> u8 {
 
 /// The first four bytes of the `len` bytes of `text` from `offset` on, as a number: a string with a smaller one stands
 /// first. Few keys need to be looked at beyond it.
-#[inline]
+#[inline(always)]
 pub(crate) fn prefix(text: &[u8], offset: usize, len: usize) -> u32 {
     let rest = &text[offset..];
     let word = match rest.first_chunk::<4>() {
         Some(bytes) if len >= 4 => u32::from_be_bytes(*bytes),
         // What is missing counts as zero. Equal prefixes decide nothing, so a real zero does no harm.
         Some(bytes) => u32::from_be_bytes(*bytes) & !(u32::MAX >> (8 * len)),
-        None => rest
-            .iter()
-            .take(len)
-            .chain(&[0; 4])
-            .take(4)
-            .fold(0, |word, byte| word << 8 | u32::from(*byte)),
+        None => u32::from_be_bytes(match rest[..len] {
+            [] => [0; 4],
+            [a] => [a, 0, 0, 0],
+            [a, b] => [a, b, 0, 0],
+            [a, b, c, ..] => [a, b, c, 0],
+        }),
     };
     if word & 0x8080_8080 == 0 {
         word

@@ -86,6 +86,15 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The bytes of the string, if it is one. A comparison needs no look at where characters begin.
+    #[inline]
+    pub fn as_bytes(self) -> Option<&'a [u8]> {
+        match *self.document.cell_ref(self.node.0) {
+            Cell::String { offset, len, .. } => Some(self.document.bytes(offset, len)),
+            _ => None,
+        }
+    }
+
     /// The number, if it is one.
     #[inline]
     pub fn as_f64(self) -> Option<f64> {
@@ -107,8 +116,13 @@ impl<'a> Value<'a> {
     /// The array, if it is one.
     #[inline]
     pub fn as_array(self) -> Option<Array<'a>> {
-        match self.kind() {
-            Kind::Array(array) => Some(array),
+        let document = self.document;
+        match *document.cell_ref(self.node.0) {
+            Cell::Array { start, len, .. } => Some(Array {
+                document,
+                start,
+                len,
+            }),
             _ => None,
         }
     }
@@ -116,8 +130,13 @@ impl<'a> Value<'a> {
     /// The object, if it is one.
     #[inline]
     pub fn as_object(self) -> Option<Object<'a>> {
-        match self.kind() {
-            Kind::Object(object) => Some(object),
+        let document = self.document;
+        match *document.cell_ref(self.node.0) {
+            Cell::Object { start, len, .. } => Some(Object {
+                document,
+                start,
+                len,
+            }),
             _ => None,
         }
     }
@@ -208,24 +227,33 @@ pub(crate) fn serde_number(value: f64) -> serde_json::Number {
 
 /// Equality of canonical values, also across documents.
 impl PartialEq for Value<'_> {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
-        let (left, right) = (self.document, other.document);
-        let mut rest = Vec::new();
-        let mut pair = Some((self.cell(), other.cell()));
-        while let Some((a, b)) = pair {
-            if !same_but_children(left, a, right, b) {
-                return false;
-            }
-            if let (Some(a), Some(b)) = (a.children(), b.children()) {
-                rest.extend(a.zip(b));
-            }
-            pair = rest.pop().map(|(a, b)| (left.cell(a), right.cell(b)));
-        }
-        true
+        let (a, b) = (self.cell(), other.cell());
+        same_but_children(self.document, a, other.document, b)
+            && (a.children().is_none() || same_children(self.document, a, other.document, b))
     }
 }
 
+/// Whether all below two containers is equal.
+#[inline(never)]
+fn same_children(left: &Document, a: Cell, right: &Document, b: Cell) -> bool {
+    let mut rest = Vec::new();
+    let mut pair = Some((a, b));
+    while let Some((a, b)) = pair {
+        if !same_but_children(left, a, right, b) {
+            return false;
+        }
+        if let (Some(a), Some(b)) = (a.children(), b.children()) {
+            rest.extend(a.zip(b));
+        }
+        pair = rest.pop().map(|(a, b)| (left.cell(a), right.cell(b)));
+    }
+    true
+}
+
 /// Whether two cells are equal as far as can be said without looking below them.
+#[inline]
 fn same_but_children(left: &Document, a: Cell, right: &Document, b: Cell) -> bool {
     match (a, b) {
         (Cell::Null, Cell::Null) => true,
@@ -233,12 +261,18 @@ fn same_but_children(left: &Document, a: Cell, right: &Document, b: Cell) -> boo
         (Cell::Number(a), Cell::Number(b)) => a == b,
         (
             Cell::String {
-                offset: a, len: m, ..
+                offset: a,
+                len: m,
+                prefix: p,
+                ..
             },
             Cell::String {
-                offset: b, len: n, ..
+                offset: b,
+                len: n,
+                prefix: q,
+                ..
             },
-        ) => m == n && left.bytes(a, m) == right.bytes(b, n),
+        ) => m == n && p == q && (m <= 4 || same_text(left.bytes(a, m), right.bytes(b, n))),
         (Cell::Array { len: m, .. }, Cell::Array { len: n, .. })
         | (Cell::Object { len: m, .. }, Cell::Object { len: n, .. }) => m == n,
         _ => false,
@@ -287,6 +321,33 @@ impl<'a> Array<'a> {
     }
 }
 
+/// Whether two texts of one length and one prefix are equal. Of most keys and many values, the prefix and the last four
+/// bytes are all.
+#[inline(always)]
+fn same_text(a: &[u8], b: &[u8]) -> bool {
+    match (a.last_chunk::<4>(), b.last_chunk::<4>()) {
+        (Some(last), Some(other)) => last == other && (a.len() <= 8 || a == b),
+        // The prefix holds all of it.
+        _ => true,
+    }
+}
+
+/// Whether a cell is the string `key`, whose prefix is `wanted`.
+#[inline(always)]
+fn is_key(document: &Document, cell: &Cell, key: &[u8], wanted: u32) -> bool {
+    match *cell {
+        Cell::String {
+            offset,
+            len,
+            prefix,
+            ..
+        } if prefix == wanted && len as usize == key.len() => {
+            key.len() <= size_of::<u32>() || same_text(document.bytes(offset, len), key)
+        }
+        _ => false,
+    }
+}
+
 /// Up to this many members a scan beats the binary search: most keys differ in length.
 const SCANNED: u32 = 8;
 
@@ -315,21 +376,7 @@ impl<'a> Object<'a> {
         index.map(|index| self.document.at(Node(self.start + 2 * index + 1)))
     }
 
-    /// The member `key`, looked for first at `hint`, the place it had in another object of the same shape.
-    #[inline]
-    pub fn get_near(self, key: &str, hint: u32) -> Option<Value<'a>> {
-        if hint < self.len {
-            let at = self.start + 2 * hint;
-            if let Cell::String { offset, len, .. } = *self.document.cell_ref(at)
-                && self.document.bytes(offset, len) == key.as_bytes()
-            {
-                return Some(self.document.at(Node(at + 1)));
-            }
-        }
-        self.get(key)
-    }
-
-    /// The place of a member's value among the members, as a hint for [`Self::get_near`].
+    /// The place of a member's value among the members.
     #[inline]
     pub fn place(self, value: Value<'_>) -> u32 {
         value.node.0.saturating_sub(self.start) / 2
@@ -355,17 +402,9 @@ impl<'a> Object<'a> {
 
     fn scan(self, key: &[u8], wanted: u32) -> Option<u32> {
         let (members, _) = self.cells().as_chunks::<2>();
-        let found = members.iter().position(|[name, _]| match *name {
-            Cell::String {
-                len,
-                offset,
-                prefix,
-                ..
-            } if prefix == wanted && len as usize == key.len() => {
-                self.document.bytes(offset, len) == key
-            }
-            _ => false,
-        });
+        let found = members
+            .iter()
+            .position(|[name, _]| is_key(self.document, name, key, wanted));
         found.map(|index| index as u32)
     }
 
@@ -388,22 +427,19 @@ impl<'a> Object<'a> {
 
     /// The values of `keys`, if these are all its members. `keys` must be in canonical order. For objects of a known
     /// shape, which are many: one look, no search.
-    #[inline]
+    #[inline(always)]
     pub fn exactly<const N: usize>(self, keys: [&str; N]) -> Option<[Value<'a>; N]> {
         let (members, _) = self.cells().as_chunks::<2>();
-        if members.len() != N {
-            return None;
+        let members: &[[Cell; 2]; N] = members.try_into().ok()?;
+        // A loop of known length over known keys: their prefixes are constants.
+        for index in 0..N {
+            let key = keys[index].as_bytes();
+            let wanted = prefix(key, 0, key.len());
+            if !is_key(self.document, &members[index][0], key, wanted) {
+                return None;
+            }
         }
-        let same = members
-            .iter()
-            .zip(keys)
-            .all(|([name, _], key)| match *name {
-                Cell::String { offset, len, .. } => {
-                    self.document.bytes(offset, len) == key.as_bytes()
-                }
-                _ => false,
-            });
         let value = |index: usize| self.document.at(Node(self.start + 2 * index as u32 + 1));
-        same.then(|| std::array::from_fn(value))
+        Some(std::array::from_fn(value))
     }
 }

@@ -15,6 +15,9 @@ struct Open<'a> {
 /// Appends the canonical form of `cell` and all below it.
 pub(crate) fn write_value(document: &Document, cell: &Cell, out: &mut Vec<u8>) {
     let text = document.text.as_bytes();
+    if let Cell::String { .. } = cell {
+        return write_string_cell(text, cell, out);
+    }
     let mut outer = Vec::new();
     let Some(mut innermost) = begin(document, cell, out) else {
         return write_whole(document, cell, out);

@@ -9,7 +9,7 @@ use crate::{
 };
 use halo_canon::{Digest, Document, Kind, MAX_INTEGER, Node, Value};
 use halo_catalog::{Catalog, Milestone};
-use std::{ops::Range, sync::Arc};
+use std::{cmp::Ordering, ops::Range, sync::Arc};
 
 /// A response's text after P1, up to what depends on the responses already known.
 #[derive(Debug)]
@@ -179,7 +179,7 @@ impl<'a> Envelope<'a> {
                 }
             }
         }
-        if let Some(id) = id.filter(|id| !is_id(id)) {
+        if let Some(id) = id.filter(|id| !is_id(id.as_bytes())) {
             return Err(bad_envelope(&format!(
                 "the response id `{}` is not of the form [A-Za-z0-9][A-Za-z0-9._:-]{{0,127}}",
                 shorten(id)
@@ -237,14 +237,24 @@ pub(crate) fn shorten(text: &str) -> String {
     short
 }
 
+/// Which bytes an id may have.
+const IN_IDS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        let value = byte as u8;
+        table[byte] = value.is_ascii_alphanumeric() || matches!(value, b'.' | b'_' | b':' | b'-');
+        byte += 1;
+    }
+    table
+};
+
 /// `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`
-pub(crate) fn is_id(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let inner =
-        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');
-    bytes.len() <= 128
-        && bytes.first().is_some_and(u8::is_ascii_alphanumeric)
-        && bytes.iter().all(inner)
+#[inline]
+pub(crate) fn is_id(text: &[u8]) -> bool {
+    text.len() <= 128
+        && text.first().is_some_and(u8::is_ascii_alphanumeric)
+        && text.iter().all(|byte| IN_IDS[usize::from(*byte)])
 }
 
 impl Components {
@@ -263,24 +273,27 @@ impl Components {
             bad: None,
             digest: None,
         };
-        let mut count = 0;
-        match value.as_object() {
-            None => declared.bad = Some("a component is an object".into()),
-            Some(object) => {
-                for (name, value) in object.iter() {
-                    count += self.read_member(&mut declared, name, value);
-                }
-                let missing = [
-                    (declared.id.is_none(), "id"),
-                    (declared.type_name.is_none(), "type"),
-                    (declared.payload.is_none(), "payload"),
-                ];
-                if let (None, Some((_, name))) =
-                    (&declared.bad, missing.iter().find(|(missing, _)| *missing))
-                {
-                    declared.bad = Some(format!("the field `{name}` is missing"));
-                }
+        let count = match value.as_object() {
+            None => {
+                declared.bad = Some("a component is an object".into());
+                0
             }
+            Some(object) => self.read_usual(&mut declared, object).unwrap_or_else(|| {
+                let members = object.iter();
+                members
+                    .map(|(name, value)| self.read_member(&mut declared, name, value))
+                    .sum()
+            }),
+        };
+        let missing = [
+            (declared.id.is_none(), "id"),
+            (declared.type_name.is_none(), "type"),
+            (declared.payload.is_none(), "payload"),
+        ];
+        if let (None, Some((_, name))) =
+            (&declared.bad, missing.iter().find(|(missing, _)| *missing))
+        {
+            declared.bad = Some(format!("the field `{name}` is missing"));
         }
         if declared.bad.is_some() {
             self.references.truncate(start);
@@ -290,13 +303,51 @@ impl Components {
         count
     }
 
+    /// Reads a component of the usual members, as most are; nothing is done for another.
+    fn read_usual(
+        &mut self,
+        declared: &mut Declared,
+        object: halo_canon::Object<'_>,
+    ) -> Option<usize> {
+        let [id, payload, requires, type_name] =
+            object.exactly(["id", "payload", "requires", "type"])?;
+        let references = requires.as_array()?;
+        if !is_id(id.as_bytes()?) || type_name.as_bytes().is_none() {
+            return None;
+        }
+        declared.id = Some(id.node());
+        declared.type_name = Some(type_name.node());
+        declared.payload = Some(payload.node());
+        Some(self.read_requires(declared, requires.node(), references))
+    }
+
+    fn read_requires(
+        &mut self,
+        declared: &mut Declared,
+        node: Node,
+        references: halo_canon::Array<'_>,
+    ) -> usize {
+        declared.requires = Some(node);
+        let before = self.references.len();
+        match self.read_references(references) {
+            Ok(in_order) => {
+                declared.requires_in_order = in_order;
+                self.references.len() - before
+            }
+            Err(why) => {
+                declared.bad.get_or_insert(why);
+                references.len()
+            }
+        }
+    }
+
     fn read_member(&mut self, declared: &mut Declared, name: &str, value: Value<'_>) -> usize {
         let mut fault = None;
         let mut count = 0;
         match (name, value.kind()) {
             ("id", Kind::String(id)) => {
                 declared.id = Some(value.node());
-                if !is_id(id) {
+                if !is_id(id.as_bytes()) {
                     fault = Some(format!("the id `{}` is ill-formed", shorten(id)));
                 }
             }
@@ -311,18 +362,7 @@ impl Components {
                 }
             }
             ("requires", Kind::Array(references)) => {
-                declared.requires = Some(value.node());
-                let before = self.references.len();
-                match self.read_references(references) {
-                    Ok(in_order) => {
-                        declared.requires_in_order = in_order;
-                        count = self.references.len() - before;
-                    }
-                    Err(why) => {
-                        fault = Some(why);
-                        count = references.len();
-                    }
-                }
+                count = self.read_requires(declared, value.node(), references);
             }
             ("id" | "type" | "certificate" | "sequence" | "requires", _) => {
                 fault = Some(format!("the field `{name}` has the wrong kind"));
@@ -341,29 +381,38 @@ impl Components {
         &mut self,
         references: halo_canon::Array<'_>,
     ) -> Result<bool, String> {
+        let start = self.references.len();
+        self.references.reserve(references.len());
         let mut ordered = true;
-        let mut last: Option<(&str, Milestone)> = None;
-        let mut keyed: smallvec::SmallVec<[(&str, Milestone, Node); 16]> =
-            smallvec::SmallVec::new();
+        let mut last: Option<(&[u8], Milestone)> = None;
         for reference in references.iter() {
             let (id, phase, node) = read_reference(reference)?;
-            ordered &= last.is_none_or(|last| {
-                let by_phase = || text_order(last.1).cmp(&text_order(phase));
-                last.0.cmp(id).then_with(by_phase).is_lt()
+            ordered &= last.is_none_or(|(before, then)| match before.cmp(id) {
+                Ordering::Equal => text_order(then) < text_order(phase),
+                order => order.is_lt(),
             });
             last = Some((id, phase));
-            keyed.push((id, phase, node));
+            self.references.push(Reference { id: node, phase });
         }
         if !ordered {
-            keyed.sort_unstable_by_key(|(id, phase, _)| (*id, text_order(*phase)));
-            keyed.dedup_by_key(|(id, phase, _)| (*id, *phase));
+            self.references.truncate(start);
+            self.sort_references(references);
         }
+        Ok(ordered)
+    }
+
+    /// Appends a list of references that is well-formed, but not in order.
+    fn sort_references(&mut self, references: halo_canon::Array<'_>) {
+        let read = references.iter().map(read_reference);
+        let mut keyed: Vec<(&[u8], Milestone, Node)> = read.filter_map(Result::ok).collect();
+        keyed.sort_unstable_by_key(|(id, phase, _)| (*id, text_order(*phase)));
+        keyed.dedup_by_key(|(id, phase, _)| (*id, *phase));
+        let sorted = keyed.iter();
         self.references
-            .extend(keyed.iter().map(|(_, phase, node)| Reference {
+            .extend(sorted.map(|(_, phase, node)| Reference {
                 id: *node,
                 phase: *phase,
             }));
-        Ok(ordered)
     }
 
     /// Computes `d_e` of the component read last, and holds its payload to the limit.
@@ -427,12 +476,13 @@ impl Components {
     }
 }
 
-fn read_reference(reference: Value<'_>) -> Result<(&str, Milestone, Node), String> {
+#[inline(always)]
+fn read_reference(reference: Value<'_>) -> Result<(&[u8], Milestone, Node), String> {
     let Some(object) = reference.as_object() else {
         return Err("a reference is an object with `id` and `phase`".into());
     };
     if let Some([id, phase]) = object.exactly(["id", "phase"])
-        && let (Some(text), Some(phase)) = (id.as_str(), phase.as_str().and_then(milestone_of))
+        && let (Some(text), Some(phase)) = (id.as_bytes(), phase.as_bytes().and_then(milestone_of))
         && is_id(text)
     {
         return Ok((text, phase, id.node()));
@@ -442,15 +492,17 @@ fn read_reference(reference: Value<'_>) -> Result<(&str, Milestone, Node), Strin
 
 /// Says what is wrong with a reference.
 #[cold]
-fn faulty_reference(object: halo_canon::Object<'_>) -> Result<(&str, Milestone, Node), String> {
+fn faulty_reference(object: halo_canon::Object<'_>) -> Result<(&[u8], Milestone, Node), String> {
     let (mut id, mut phase) = (None, None);
     for (name, value) in object.iter() {
         match (name, value.kind()) {
-            ("id", Kind::String(text)) if is_id(text) => id = Some((text, value.node())),
+            ("id", Kind::String(text)) if is_id(text.as_bytes()) => {
+                id = Some((text.as_bytes(), value.node()));
+            }
             ("id", _) => return Err("a reference's `id` is not an id".into()),
             ("phase", Kind::String(text)) => {
                 phase = Some(
-                    milestone_of(text)
+                    milestone_of(text.as_bytes())
                         .ok_or_else(|| format!("unknown phase `{}`", shorten(text)))?,
                 );
             }

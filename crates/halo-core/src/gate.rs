@@ -256,14 +256,16 @@ pub(crate) fn changed_bounds(instance: &Instance<'_>, world: &World<'_>) -> Vec<
         return Vec::new();
     };
     let mut changed = Vec::new();
-    for (index, (bound, then)) in instance
-        .type_
-        .bind
-        .iter()
-        .zip(&instance.component.bound)
-        .enumerate()
-    {
-        if !then.holds(bound, instance.record(world.state, bound.slot), &keys) {
+    // Neighbours are often fields of one record.
+    let mut slot = None;
+    let mut record = None;
+    let bounds = instance.type_.bind.iter().zip(&instance.component.bound);
+    for (index, (bound, then)) in bounds.enumerate() {
+        if slot != Some(bound.slot) {
+            slot = Some(bound.slot);
+            record = instance.record(world.state, bound.slot);
+        }
+        if !then.holds(bound, record, &keys) {
             changed.push(index as u16);
         }
     }

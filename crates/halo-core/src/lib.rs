@@ -23,6 +23,7 @@ mod obligation;
 mod phase;
 mod reason;
 mod response;
+mod since;
 mod state;
 mod support;
 mod token;

@@ -2,6 +2,7 @@
 
 use halo_catalog::Milestone;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A component of a response, by the order of submission and the position in the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -10,6 +11,44 @@ pub struct ComponentRef {
     pub response: u32,
     /// The position in it, from 0.
     pub position: u32,
+}
+
+/// A set of components in order of (response, position): 64 neighbours in one number. What a response brings is entered
+/// in its order, so the last number is nearly always the one.
+#[derive(Debug, Default)]
+pub(crate) struct OrderedRefs(BTreeMap<(u32, u32), u64>);
+
+impl OrderedRefs {
+    pub(crate) fn insert(&mut self, at: ComponentRef) {
+        let (key, bit) = Self::place(at);
+        match self.0.last_entry() {
+            Some(mut last) if *last.key() == key => *last.get_mut() |= bit,
+            _ => *self.0.entry(key).or_default() |= bit,
+        }
+    }
+
+    pub(crate) fn remove(&mut self, at: ComponentRef) {
+        let (key, bit) = Self::place(at);
+        if let Some(bits) = self.0.get_mut(&key) {
+            *bits &= !bit;
+            if *bits == 0 {
+                self.0.remove(&key);
+            }
+        }
+    }
+
+    pub(crate) fn first(&self) -> Option<ComponentRef> {
+        let ((response, group), bits) = self.0.first_key_value()?;
+        Some(ComponentRef {
+            response: *response,
+            position: group * u64::BITS + bits.trailing_zeros(),
+        })
+    }
+
+    fn place(at: ComponentRef) -> ((u32, u32), u64) {
+        let (group, bit) = (at.position / u64::BITS, at.position % u64::BITS);
+        ((at.response, group), 1 << bit)
+    }
 }
 
 /// Where an instance stands (P11).
@@ -124,12 +163,37 @@ pub(crate) fn milestone_name(milestone: Milestone) -> &'static str {
 }
 
 /// The milestone of that name.
-pub(crate) fn milestone_of(name: &str) -> Option<Milestone> {
-    Some(match name {
-        "retained" => Milestone::Retained,
-        "emitted" => Milestone::Emitted,
-        "dispatched" => Milestone::Dispatched,
-        "observed" => Milestone::Observed,
-        _ => return None,
-    })
+#[inline(always)]
+pub(crate) fn milestone_of(name: &[u8]) -> Option<Milestone> {
+    // Whole names: a `match` would be compiled to a comparison byte by byte.
+    let all = [
+        (b"retained".as_slice(), Milestone::Retained),
+        (b"emitted", Milestone::Emitted),
+        (b"dispatched", Milestone::Dispatched),
+        (b"observed", Milestone::Observed),
+    ];
+    let found = all.into_iter().find(|(known, _)| *known == name)?;
+    Some(found.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ComponentRef, OrderedRefs};
+
+    #[test]
+    fn the_first_of_a_set_of_components() {
+        let at = |(response, position)| ComponentRef { response, position };
+        let all = [(0, 3), (0, 63), (0, 64), (0, u32::MAX), (1, 0), (7, 130)];
+        let mut set = OrderedRefs::default();
+        for number in [4, 1, 5, 0, 3, 2, 2] {
+            set.insert(at(all[number]));
+        }
+        set.remove(at((0, 4)));
+        set.remove(at((9, 9)));
+        for expected in all {
+            assert_eq!(set.first(), Some(at(expected)));
+            set.remove(at(expected));
+        }
+        assert_eq!(set.first(), None);
+    }
 }

@@ -1,6 +1,9 @@
 //! A response as it is kept: its components by position and by id.
 
-use crate::{component::Component, graph::ResponseGraph};
+use crate::{
+    component::{Component, UnderWay},
+    graph::{GraphEdge, ResponseGraph},
+};
 use foldhash::quality::SeedableRandomState;
 use halo_canon::Document;
 use hashbrown::HashTable;
@@ -162,7 +165,30 @@ impl Response {
         })
     }
 
+    #[inline]
     pub(crate) fn get(&self, position: u32) -> Option<&Component> {
         self.components.get(position as usize)
+    }
+
+    /// Whether an edge's parent is in `A*` for its child: the parent that the child was admitted with, live, or left
+    /// with its current support where that still matters (P9).
+    pub(crate) fn edge_holds(&self, edge: &GraphEdge) -> bool {
+        let Some(parent) = self.get(edge.parent) else {
+            return false;
+        };
+        if parent.version != edge.version {
+            return false;
+        }
+        if parent.phase.is_live() {
+            // With its call out, it left for all that its support still matters to.
+            return !parent.lapsed || (edge.until_left && parent.under_way == UnderWay::Calling);
+        }
+        parent.phase.has_left() && (edge.until_left || parent.monitored)
+    }
+
+    /// Whether that is so of every prerequisite of a component.
+    pub(crate) fn prerequisites_hold(&self, position: u32) -> bool {
+        let edges = self.graph.prerequisites(position);
+        edges.iter().all(|edge| self.edge_holds(edge))
     }
 }

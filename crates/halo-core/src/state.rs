@@ -4,6 +4,7 @@ use crate::{
     component::SlotList,
     phase::ComponentRef,
     reason::{Reason, ReasonCode, Refusal, RefusalCode},
+    since::{Moment, NO_PLACE, Since},
 };
 use foldhash::quality::SeedableRandomState;
 use halo_canon::Schema;
@@ -30,6 +31,7 @@ pub(crate) struct StoredRecord {
     /// The document that `value` is in. Kept when an update brings the same value again.
     pub(crate) document: Arc<Document>,
     pub(crate) value: Node,
+    pub(crate) since: Since,
 }
 
 impl StoredRecord {
@@ -360,6 +362,7 @@ impl Slot {
                 accepted_at: now,
                 provenance: provenance.into(),
                 value: update.value,
+                since: Since::first(document.at(update.value)),
                 document,
             });
             return Ok(());
@@ -394,10 +397,17 @@ impl Slot {
             Arc::from(provenance)
         };
         // The same value keeps its document: readers that hold it see at a glance that nothing changed.
-        let (document, value) = if same_value {
-            (current.document.clone(), current.value)
+        let (document, value, since) = if same_value {
+            (
+                current.document.clone(),
+                current.value,
+                current.since.clone(),
+            )
         } else {
-            (document, update.value)
+            let since = current
+                .since
+                .after(current.value(), document.at(update.value));
+            (document, update.value, since)
         };
         self.conflicted = false;
         self.record = Some(StoredRecord {
@@ -407,6 +417,7 @@ impl Slot {
             provenance,
             document,
             value,
+            since,
         });
         Ok(())
     }
@@ -418,8 +429,8 @@ pub(crate) enum BoundValue {
     Absent,
     Epoch(u64),
     Provenance(Arc<str>),
-    /// The value, and where its last step found it: an update of the same shape is compared without a search.
-    Value(Arc<Document>, Node, u32),
+    /// The value, and which member of the record's value it was then.
+    Value(Arc<Document>, Node, Moment),
 }
 
 impl BoundValue {
@@ -433,8 +444,8 @@ impl BoundValue {
             BoundField::Provenance => Self::Provenance(record.provenance.clone()),
             BoundField::Value(path) => match descend(record.value(), path, keys) {
                 Some(value) => {
-                    let place = place(record.value(), path, keys, value);
-                    Self::Value(record.document.clone(), value.node(), place)
+                    let moment = record.since.moment(place(record.value(), path, value));
+                    Self::Value(record.document.clone(), value.node(), moment)
                 }
                 None => Self::Absent,
             },
@@ -442,6 +453,7 @@ impl BoundValue {
     }
 
     /// Whether `record` still has this value, without keeping anything.
+    #[inline]
     pub(crate) fn holds(
         &self,
         bound: &Bound,
@@ -456,15 +468,12 @@ impl BoundValue {
             (BoundField::Provenance, Self::Provenance(provenance)) => {
                 Arc::ptr_eq(provenance, &record.provenance) || *provenance == record.provenance
             }
-            // One document, one path, one instance: the same node.
-            (BoundField::Value(_), Self::Value(document, ..))
-                if Arc::ptr_eq(document, &record.document) =>
-            {
-                true
-            }
-            (BoundField::Value(path), Self::Value(document, node, place)) => {
-                descend_near(record.value(), path, keys, *place)
-                    .is_some_and(|value| document.at(*node) == value)
+            (BoundField::Value(path), Self::Value(document, node, then)) => {
+                // One document, one path, one instance: the same node.
+                Arc::ptr_eq(document, &record.document)
+                    || record.since.is_as_then(*then)
+                    || descend(record.value(), path, keys)
+                        .is_some_and(|value| document.at(*node) == value)
             }
             (BoundField::Value(path), Self::Absent) => {
                 descend(record.value(), path, keys).is_none()
@@ -552,27 +561,12 @@ pub(crate) fn descend<'a>(
     })
 }
 
-/// The same, with a hint where the last step was found before.
-fn descend_near<'a>(
-    value: Value<'a>,
-    path: &[PathSegment],
-    keys: &Keys<'_>,
-    place: u32,
-) -> Option<Value<'a>> {
-    match path.split_last() {
-        Some((PathSegment::Field(name), before)) => descend(value, before, keys)?
-            .as_object()?
-            .get_near(name, place),
-        _ => descend(value, path, keys),
+/// Which member of a record's value a path found.
+fn place(value: Value<'_>, path: &[PathSegment], found: Value<'_>) -> u32 {
+    match (path, value.as_object()) {
+        ([PathSegment::Field(_)], Some(object)) => object.place(found),
+        _ => NO_PLACE,
     }
-}
-
-/// Where the last step of a path found its value.
-fn place(value: Value<'_>, path: &[PathSegment], keys: &Keys<'_>, found: Value<'_>) -> u32 {
-    let parent = path
-        .split_last()
-        .and_then(|(_, before)| descend(value, before, keys)?.as_object());
-    parent.map_or(0, |parent| parent.place(found))
 }
 
 /// A reason about a bound path that changed, with both values.

@@ -55,11 +55,13 @@ pub(crate) struct Rules<'a> {
 impl Rules<'_> {
     /// Judges one component; `cycle` and `duplicate_id` are for the caller, who sees them all. `edges` gets its
     /// references to ids that exist.
+    ///
+    /// `bearer` finds who bears an id; a position where it may well stand is given.
     pub(crate) fn judge(
         &mut self,
         declared: &mut Declared,
         subject: &Subject<'_>,
-        bearer: &dyn Fn(&str) -> Option<Bearer>,
+        bearer: &impl Fn(Value<'_>, u32) -> Option<Bearer>,
         edges: &mut Vec<GraphEdge>,
     ) -> Judged {
         let mut judged = Judged {
@@ -114,7 +116,7 @@ impl Rules<'_> {
         &self,
         type_: Option<&Type>,
         subject: &Subject<'_>,
-        bearer: &dyn Fn(&str) -> Option<Bearer>,
+        bearer: &impl Fn(Value<'_>, u32) -> Option<Bearer>,
         judged: &mut Judged,
         edges: &mut Vec<GraphEdge>,
     ) {
@@ -122,15 +124,26 @@ impl Rules<'_> {
         let mut not_allowed = None;
         let required = type_.map_or(0, |type_| type_.requires.len());
         let mut met: smallvec::SmallVec<[bool; 8]> = smallvec::smallvec![false; required];
+        // References are sorted and most are alike: the next id is often borne by the next component, and meets the
+        // same rule.
+        let mut guess = 0;
+        let mut known = None;
         for reference in subject.references {
-            let id = subject.document.at(reference.id).as_str().unwrap_or("");
-            let Some(parent) = bearer(id) else {
+            let id = subject.document.at(reference.id);
+            let Some(parent) = bearer(id, guess) else {
                 missing.get_or_insert(id);
                 continue;
             };
+            guess = parent.position + 1;
             let mut edge = GraphEdge::new(parent.position, subject.position, reference.phase);
             if let (Some(type_), Some(parent_type)) = (type_, parent.type_) {
-                match self.rule(type_, parent_type, reference.phase) {
+                let alike = (parent_type, reference.phase);
+                let rule = match known {
+                    Some((before, rule)) if before == alike => rule,
+                    _ => self.rule(type_, parent_type, reference.phase),
+                };
+                known = Some((alike, rule));
+                match rule {
                     Some(rule) => edge.until_left = rule.until_left,
                     None => {
                         not_allowed.get_or_insert((id, reference.phase));
@@ -144,13 +157,14 @@ impl Rules<'_> {
             edges.push(edge);
         }
         if let Some(id) = missing {
-            let detail = format!("no component `{id}`");
+            let detail = format!("no component `{}`", id.as_str().unwrap_or(""));
             judged
                 .faults
                 .push(Reason::of(ReasonCode::MissingReference).with_detail(detail));
         }
         if let Some((id, phase)) = not_allowed {
             let phase = crate::phase::milestone_name(phase);
+            let id = id.as_str().unwrap_or("");
             let detail = format!("the catalog allows no reference to `{id}` at `{phase}`");
             judged
                 .faults

@@ -77,25 +77,6 @@ impl Engine {
         }
     }
 
-    /// Whether an edge's parent is in `A*` for its child: the parent that the child was admitted with, live, or left
-    /// with its current support where that still matters (P9).
-    pub(super) fn edge_holds(&self, response: u32, edge: &GraphEdge) -> bool {
-        let Some(parent) = self.component(ComponentRef {
-            response,
-            position: edge.parent,
-        }) else {
-            return false;
-        };
-        if parent.version != edge.version {
-            return false;
-        }
-        if parent.phase.is_live() {
-            // With its call out, it left for all that its support still matters to.
-            return !parent.lapsed || (edge.until_left && parent.under_way == UnderWay::Calling);
-        }
-        parent.phase.has_left() && (edge.until_left || parent.monitored)
-    }
-
     /// Finds the slots of an instance's records, and its `once` key.
     fn resolve(&mut self, at: ComponentRef) {
         let now = self.now;
@@ -195,8 +176,9 @@ impl Engine {
     ) -> RetainedSet {
         let at = |position: u32| ComponentRef { response, position };
         let ancestors = self.unwatched_ancestors(response, of);
-        let graph = &self.responses[response as usize].graph;
-        let outside = |edge: &GraphEdge| self.edge_holds(response, edge);
+        let stored = &self.responses[response as usize];
+        let graph = &stored.graph;
+        let outside = |edge: &GraphEdge| stored.edge_holds(edge);
         if ancestors.is_empty() {
             return greatest(graph, group, supported, outside);
         }
@@ -257,12 +239,7 @@ impl Engine {
     /// Whether such an instance is in `A*`, given that what is watched is; and when time alone may change that.
     pub(super) fn membership(&self, at: ComponentRef) -> (bool, Option<Instant>) {
         let (holds, deadline) = self.local(at);
-        let member = holds
-            && self.responses[at.response as usize]
-                .graph
-                .prerequisites(at.position)
-                .iter()
-                .all(|edge| self.edge_holds(at.response, edge));
+        let member = holds && self.responses[at.response as usize].prerequisites_hold(at.position);
         (member, deadline)
     }
 
@@ -368,8 +345,9 @@ impl Engine {
             let given = self
                 .component(at)
                 .and_then(|component| component.given_sequence);
-            let adapter = self.instance(at).and_then(|instance| instance.adapter);
-            if let (Some(sequence), Some(adapter)) = (given, adapter) {
+            if let Some(sequence) = given
+                && let Some(adapter) = self.instance(at).and_then(|instance| instance.adapter)
+            {
                 self.ledger.take(adapter, sequence);
             }
         }

@@ -166,7 +166,7 @@ impl Engine {
             let broken: Vec<u32> = response
                 .graph
                 .dependents(parent.position)
-                .filter(|edge| !self.edge_holds(parent.response, edge))
+                .filter(|edge| !response.edge_holds(edge))
                 .map(|edge| edge.child)
                 .collect();
             for position in broken {
@@ -261,7 +261,7 @@ impl Engine {
         };
         let edges = response.graph.prerequisites(at.position).iter();
         let mut ids: Vec<&str> = edges
-            .filter(|edge| !self.edge_holds(at.response, edge))
+            .filter(|edge| !response.edge_holds(edge))
             .filter_map(|edge| Some(response.get(edge.parent)?.id()))
             .collect();
         ids.sort_unstable();

@@ -139,12 +139,7 @@ impl Engine {
         if !failures.is_empty() {
             return Verdict::Ends(Answer::Unsupported, self.fall_of_failures(at, failures));
         }
-        if !response
-            .graph
-            .prerequisites(at.position)
-            .iter()
-            .all(|edge| self.edge_holds(at.response, edge))
-        {
+        if !response.prerequisites_hold(at.position) {
             let fall = Fall::excluded(at, Phase::Invalidated);
             return Verdict::Ends(Answer::PrerequisiteExcluded, fall);
         }
@@ -227,7 +222,7 @@ impl Engine {
     /// Spends the token and takes the `once` key; the driver makes both durable before the last look. Whoever else is
     /// watched with that key is not supported from now on (P27).
     fn arm(&mut self, at: ComponentRef) -> Answer {
-        self.actions.remove(&at);
+        self.actions.remove(at);
         let now = self.now;
         let Some(instance) = self.instance(at) else {
             return Answer::NoSuchInstance;
@@ -397,7 +392,7 @@ impl Engine {
         let Some(permit) = self.emit_permit(at) else {
             return Answer::NoSuchInstance;
         };
-        self.emissions.remove(&at);
+        self.emissions.remove(at);
         if let Some(component) = self.component_mut(at) {
             component.under_way = UnderWay::Calling;
         }

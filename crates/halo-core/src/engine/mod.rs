@@ -23,7 +23,7 @@ use crate::{
     input::Input,
     ledger::Ledger,
     obligation::{Obligation, ObligationId},
-    phase::{ComponentRef, Phase},
+    phase::{ComponentRef, OrderedRefs, Phase},
     reason::{Answer, Refusal, RefusalCode},
     response::{NameRef, Response, ResponseName},
     state::State,
@@ -114,8 +114,8 @@ pub struct Engine {
     clock_readers: BTreeSet<ComponentRef>,
     clock_obligations: BTreeSet<u32>,
     /// Retained and not under way, by what they are.
-    emissions: BTreeSet<ComponentRef>,
-    actions: BTreeSet<ComponentRef>,
+    emissions: OrderedRefs,
+    actions: OrderedRefs,
     effects: VecDeque<Effect>,
     /// What the driver was last told to wake at.
     announced: Option<Instant>,
@@ -143,8 +143,8 @@ impl Engine {
             timers: BinaryHeap::new(),
             clock_readers: BTreeSet::new(),
             clock_obligations: BTreeSet::new(),
-            emissions: BTreeSet::new(),
-            actions: BTreeSet::new(),
+            emissions: OrderedRefs::default(),
+            actions: OrderedRefs::default(),
             effects: VecDeque::new(),
             announced: None,
             buffer: Vec::new(),
@@ -284,12 +284,12 @@ impl Engine {
 
     /// The first retained non-action in order of (response, position).
     pub fn first_emission(&self) -> Option<ComponentRef> {
-        self.emissions.first().copied()
+        self.emissions.first()
     }
 
     /// The first retained action in order of (response, position).
     pub fn first_action(&self) -> Option<ComponentRef> {
-        self.actions.first().copied()
+        self.actions.first()
     }
 
     /// What a holder of that generation's token would present; nothing where none was issued.
@@ -466,7 +466,7 @@ impl Engine {
         if may_leave {
             set.insert(at);
         } else if could_leave {
-            set.remove(&at);
+            set.remove(at);
         }
     }
 

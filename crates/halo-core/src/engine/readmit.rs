@@ -11,7 +11,7 @@ use crate::{
     reason::{Refusal, RefusalCode},
     wellformed::{Bearer, Judged, Rules, Subject},
 };
-use halo_canon::Document;
+use halo_canon::{Document, Value};
 use std::{
     collections::{BTreeMap, HashSet},
     sync::Arc,
@@ -296,8 +296,8 @@ impl Engine {
             .zip(&candidates.components.declared)
             .map(|(position, declared)| (*position, type_of(declared)))
             .collect();
-        let bearer = |id: &str| {
-            let position = stored.position(&self.hasher, id)?;
+        let bearer = |id: Value<'_>, _: u32| {
+            let position = stored.position(&self.hasher, id.as_str()?)?;
             let known = || {
                 catalog
                     .type_index
@@ -415,8 +415,8 @@ impl Engine {
         if let Some(component) = self.component_mut(at) {
             *component = next;
         }
-        self.emissions.remove(&at);
-        self.actions.remove(&at);
+        self.emissions.remove(at);
+        self.actions.remove(at);
     }
 
     pub(super) fn past_action(&self, at: ComponentRef) -> Option<PastAction> {

@@ -110,7 +110,7 @@ impl Engine {
         component.generation += 1;
         component.given_sequence = None;
         let before = component.phase;
-        self.actions.remove(&at);
+        self.actions.remove(at);
         self.unsubscribe(at);
         self.authorize(at);
         self.set_phase_again(at);

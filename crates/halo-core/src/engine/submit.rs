@@ -11,7 +11,8 @@ use crate::{
     response::{IdIndex, NameRef, Response},
     wellformed::{Bearer, Judged, Rules, Subject},
 };
-use halo_canon::Document;
+use halo_canon::{Document, Value};
+use halo_catalog::Catalog;
 use std::{collections::HashSet, hash::BuildHasher, sync::Arc};
 
 impl Engine {
@@ -148,15 +149,7 @@ impl Engine {
         let (index, first) = self.index_ids(&ids);
         let installed = self.installed(self.current_catalog());
         let catalog = &installed.catalog;
-        let types: Vec<Option<u16>> = declared
-            .iter()
-            .map(|declared| {
-                catalog
-                    .type_index
-                    .get(text_at(declared.type_name)?)
-                    .copied()
-            })
-            .collect();
+        let types = types_of(catalog, declared.iter().map(|one| text_at(one.type_name)));
         let mut rules = Rules {
             catalog,
             adapters: &installed.adapters,
@@ -166,8 +159,14 @@ impl Engine {
             claimed: HashSet::new(),
         };
         let id_of = |position: u32| ids.get(position as usize).copied().flatten().unwrap_or("");
-        let bearer = |wanted: &str| {
-            let position = index.find(&self.hasher, wanted, id_of)?;
+        let bearer = |wanted: Value<'_>, guess: u32| {
+            let at_guess = first.get(guess as usize) == Some(&Some(guess))
+                && wanted.as_bytes() == Some(id_of(guess).as_bytes());
+            let position = if at_guess {
+                guess
+            } else {
+                index.find(&self.hasher, wanted.as_str()?, id_of)?
+            };
             let type_ = types.get(position as usize).copied().flatten();
             Some(Bearer { position, type_ })
         };
@@ -247,6 +246,26 @@ impl Engine {
         }
         number
     }
+}
+
+/// The types of that name. Neighbours often have the same.
+fn types_of<'a>(
+    catalog: &Catalog,
+    names: impl Iterator<Item = Option<&'a str>>,
+) -> Vec<Option<u16>> {
+    let mut known = None;
+    let type_of = |name: Option<&'a str>| {
+        let name = name?;
+        if let Some((before, type_)) = known
+            && before == name
+        {
+            return type_;
+        }
+        let type_ = catalog.type_index.get(name).copied();
+        known = Some((name, type_));
+        type_
+    };
+    names.map(type_of).collect()
 }
 
 /// Which positions share their id with another one.
