@@ -10,6 +10,7 @@ mod excerpt;
 mod explain;
 mod facts;
 mod replay;
+mod serve;
 mod source;
 mod terminal;
 mod timeline;
@@ -57,6 +58,8 @@ enum Command {
     Audit(audit::Args),
     /// Explain where a component of a running or past runtime stands, and what would let it back.
     Explain(why::Args),
+    /// Put the durable runtime between an agent and what it may do: HTTP, journal, providers, adapters.
+    Serve(serve::Args),
     /// Measure what it costs on this machine.
     Bench(bench::Args),
 }
@@ -86,6 +89,7 @@ fn run(command: &Command, screen: &mut Screen) -> io::Result<Verdict> {
         Command::Digest(args) => digest::run(args, screen),
         Command::Audit(args) => audit::run(args, screen),
         Command::Explain(args) => why::run(args, screen),
+        Command::Serve(args) => serve::run(args, screen),
         Command::Bench(args) => bench::run(args, screen),
     }
 }

@@ -20,6 +20,9 @@ use serde::Serialize;
 pub struct Kept {
     /// Its id.
     pub response: String,
+    /// Whose it is; absent where no tokens are configured.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub owner: String,
     /// Its components, each with its newest instance.
     pub components: Vec<ComponentEntry>,
     /// Its obligations, in order of creation.
@@ -481,12 +484,14 @@ impl Driver {
             .into_iter()
             .filter_map(|id| decision::obligation(engine, id))
             .collect();
+        let owner = view.owner.to_owned();
         let ResponseEntry {
             response,
             components,
         } = view.into();
         Some(Kept {
             response,
+            owner,
             components,
             obligations,
             changed: self.machine().trail(number).last().copied().unwrap_or(0),
