@@ -102,6 +102,8 @@ pub(crate) struct Component {
     /// An attempt is under way and it is not in `A*` any more: it is lost for those that wait for it, while its last
     /// look or its outcome decides about itself (P9, P15).
     pub(crate) lapsed: bool,
+    /// Its adapter is in shadow mode: some verdicts are recorded and not enforced.
+    pub(crate) shadow: bool,
     /// The generation that was the first window of this rolling action; its own generation where it is no later
     /// window (P23, P29).
     pub(crate) first_window: u32,

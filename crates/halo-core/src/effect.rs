@@ -81,6 +81,15 @@ pub enum Record {
         /// Where it stands.
         state: ObligationState,
     },
+    /// Shadow mode: enforcement would have withheld it.
+    WouldWithhold {
+        /// Whom.
+        component: ComponentRef,
+        /// Of which generation.
+        generation: u32,
+        /// Why.
+        reasons: Vec<Reason>,
+    },
     /// An observation contradicts a record (P17): someone must look.
     Contradiction {
         /// About whom.

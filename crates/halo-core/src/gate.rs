@@ -251,6 +251,14 @@ impl NotReady {
 /// The bound paths whose values differ from those at admission, by position in `bind` (P16). Nothing is allocated
 /// where none does.
 pub(crate) fn changed_bounds(instance: &Instance<'_>, world: &World<'_>) -> Vec<u16> {
+    if instance.component.shadow {
+        return Vec::new();
+    }
+    differing_bounds(instance, world)
+}
+
+/// The same, whatever is enforced.
+pub(crate) fn differing_bounds(instance: &Instance<'_>, world: &World<'_>) -> Vec<u16> {
     let digest = DigestText::of(instance);
     let Some(keys) = instance.keys(digest.as_str()) else {
         return Vec::new();

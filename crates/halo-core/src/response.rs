@@ -173,6 +173,11 @@ impl Response {
     /// Whether an edge's parent is in `A*` for its child: the parent that the child was admitted with, live, or left
     /// with its current support where that still matters (P9).
     pub(crate) fn edge_holds(&self, edge: &GraphEdge) -> bool {
+        self.parent_holds(edge) || self.get(edge.child).is_some_and(|child| child.shadow)
+    }
+
+    /// The same, whatever is enforced.
+    pub(crate) fn parent_holds(&self, edge: &GraphEdge) -> bool {
         let Some(parent) = self.get(edge.parent) else {
             return false;
         };

@@ -2,6 +2,7 @@
 
 use crate::{
     component::Component,
+    engine::shadow::is_lifted,
     ledger::Ledger,
     phase::ComponentRef,
     reason::{Reason, ReasonCode},
@@ -134,6 +135,19 @@ fn judge(
     waiting: bool,
     with_bounds: bool,
 ) -> Vec<Failure> {
+    let mut failures = judge_all(instance, world, waiting, with_bounds);
+    if instance.component.shadow {
+        failures.retain(|failure| !is_lifted(&failure.reason));
+    }
+    failures
+}
+
+fn judge_all(
+    instance: &Instance<'_>,
+    world: &World<'_>,
+    waiting: bool,
+    with_bounds: bool,
+) -> Vec<Failure> {
     let mut failures = Vec::new();
     let digest = DigestText::of(instance);
     let Some(keys) = instance.keys(digest.as_str()) else {
@@ -159,6 +173,11 @@ fn judge(
     writes(instance, &mut failures);
     predicates(instance, world, &keys, &mut failures);
     failures
+}
+
+/// All failures of an instance that has not left, whatever is enforced.
+pub(crate) fn all_failures(instance: &Instance<'_>, world: &World<'_>) -> Vec<Failure> {
+    judge_all(instance, world, true, true)
 }
 
 fn bound_fields(

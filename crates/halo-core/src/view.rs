@@ -52,6 +52,8 @@ pub struct ComponentView<'a> {
     pub to: Option<&'a str>,
     /// Whether its type is an action.
     pub is_action: bool,
+    /// Whether its adapter is in shadow mode.
+    pub shadow: bool,
 }
 
 /// An instance that waits for approval.
@@ -259,6 +261,7 @@ impl Engine {
             payload: component.payload(),
             to,
             is_action: type_.is_some_and(halo_catalog::Type::is_action),
+            shadow: component.shadow,
         })
     }
 

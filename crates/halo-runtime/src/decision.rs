@@ -61,6 +61,16 @@ pub enum Decision {
     },
     /// An obligation came into a state.
     Obligation(ObligationEntry),
+    /// Shadow mode: enforcement would have withheld it.
+    WouldWithhold {
+        /// Whom.
+        #[serde(flatten)]
+        of: Named,
+        /// Of which generation.
+        generation: u32,
+        /// Why.
+        reasons: Vec<Reason>,
+    },
     /// An observation contradicts a record: someone must look.
     Contradiction {
         /// About whom.
@@ -86,13 +96,18 @@ pub struct Named {
     pub response: ResponseName,
     /// The component.
     pub component: String,
+    /// Whether its adapter is in shadow mode.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shadow: bool,
 }
 
 /// A component's names; nothing where there is none.
 pub fn named(engine: &Engine, at: ComponentRef) -> Option<Named> {
+    let view = engine.view(at)?;
     Some(Named {
         response: engine.response_name(at.response)?,
-        component: engine.view(at)?.id.to_owned(),
+        component: view.id.to_owned(),
+        shadow: view.shadow,
     })
 }
 
@@ -143,6 +158,15 @@ pub fn decision(engine: &Engine, record: Record) -> Option<Decision> {
         } => Decision::Contradiction {
             of: named(engine, component)?,
             generation,
+        },
+        Record::WouldWithhold {
+            component,
+            generation,
+            reasons,
+        } => Decision::WouldWithhold {
+            of: named(engine, component)?,
+            generation,
+            reasons,
         },
         Record::Voice { component, by } => Decision::Approved {
             of: named(engine, component)?,

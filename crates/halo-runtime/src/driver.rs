@@ -75,6 +75,8 @@ pub struct Driver {
 pub struct Counters {
     /// Responses accepted.
     pub submitted: u64,
+    /// In shadow mode: what enforcement would have withheld, by the code of the first reason.
+    pub would_have_withheld: BTreeMap<&'static str, u64>,
     /// Gate answers, by name.
     pub answers: BTreeMap<&'static str, u64>,
     /// Instances that ended, by the code of their first reason.
@@ -436,6 +438,12 @@ impl Driver {
                 Decision::Submitted { .. } => counters.submitted += 1,
                 Decision::Answered { answer, .. } => {
                     *counters.answers.entry(answer).or_default() += 1;
+                }
+                Decision::WouldWithhold { reasons, .. } => {
+                    if let Some(first) = reasons.first() {
+                        let code = first.code.name();
+                        *counters.would_have_withheld.entry(code).or_default() += 1;
+                    }
                 }
                 Decision::Phase { reasons, .. } => {
                     if let Some(first) = reasons.first() {

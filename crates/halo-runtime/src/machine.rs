@@ -185,8 +185,13 @@ impl Machine {
                 self.note_version();
                 self.drain()
             }
-            Event::Start { epoch, adapters } => {
+            Event::Start {
+                epoch,
+                adapters,
+                shadow,
+            } => {
                 self.epoch = epoch;
+                self.engine.set_shadow(&shadow);
                 self.targets.extend(adapters);
                 Stepped::default()
             }
@@ -295,6 +300,7 @@ impl Machine {
                 ..
             }
             | Record::Contradiction { component, .. }
+            | Record::WouldWithhold { component, .. }
             | Record::Voice { component, .. } => touch(component),
             Record::Answered {
                 component: None, ..

@@ -60,6 +60,9 @@ pub enum Event {
         epoch: u64,
         /// What each adapter's name is bound to.
         adapters: BTreeMap<String, String>,
+        /// Adapters in shadow mode.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        shadow: Vec<String>,
     },
     /// A submission that P1 refused and whose text is too long to keep.
     Refused {

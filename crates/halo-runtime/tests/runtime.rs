@@ -306,3 +306,33 @@ async fn a_changed_decision_is_named() {
         "{audit:#?}"
     );
 }
+
+#[tokio::test]
+async fn shadow_mode_lets_through_and_counts_what_it_would_have_withheld() {
+    let (disk, yard) = (MemoryStore::new().disk(), Yard::default());
+    let mut plugs = yard.plugs();
+    plugs.adapters.get_mut("crane").unwrap().shadow = true;
+    let runtime = start(&disk, plugs);
+    // The gate is not even known: enforcement would withhold.
+    submit(&runtime, "ann", "r1").await.unwrap();
+    let kept = settled(&runtime, "ann", "r1").await;
+    assert_eq!(phases(&kept), ["emitted", "dispatched", "emitted"]);
+    let counters = runtime
+        .read(|driver| driver.counters().clone())
+        .await
+        .unwrap();
+    assert_eq!(
+        counters.would_have_withheld.get("state_missing"),
+        Some(&2),
+        "at admission and at the gate"
+    );
+    runtime.stop().await;
+    recomputes(&disk);
+    // Enforced again: what was let through stays, and the next one is withheld.
+    let runtime = start(&disk, yard.plugs());
+    submit(&runtime, "ann", "r2").await.unwrap();
+    let kept = settled(&runtime, "ann", "r2").await;
+    assert_eq!(phases(&kept), ["emitted", "withheld", "withheld"]);
+    runtime.stop().await;
+    recomputes(&disk);
+}

@@ -177,6 +177,10 @@ impl Timeline {
                 );
                 self.line(Tone::Bad, text);
             }
+            Record::WouldWithhold { component, .. } => {
+                let name = engine.view(*component).map_or("", |view| view.id);
+                self.line(Tone::Note, format!("{name} would have been withheld"));
+            }
             Record::Voice { component, by } => {
                 let name = engine.view(*component).map_or("", |view| view.id);
                 self.line(Tone::Good, format!("{by} approves {name}"));

@@ -74,6 +74,7 @@ impl Engine {
             .filter(|position| retained.contains(**position))
         {
             self.enter_first_phase(at(position));
+            self.record_shadow(at(position));
         }
     }
 
@@ -82,6 +83,9 @@ impl Engine {
         let now = self.now;
         if let Some(component) = self.component_mut(at) {
             component.admitted_at = now;
+        }
+        if !self.shadowed.is_empty() {
+            self.note_shadow(at);
         }
         let Some(Resolved {
             mut slots,

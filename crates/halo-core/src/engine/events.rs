@@ -270,9 +270,11 @@ impl Engine {
             .prerequisites(at.position)
             .iter()
             .all(|edge| {
-                response
-                    .get(edge.parent)
-                    .is_some_and(|parent| parent.phase.reaches(edge.phase))
+                response.get(edge.parent).is_some_and(|parent| {
+                    parent.phase.reaches(edge.phase)
+                        // In shadow mode what can't be met any more is not waited for.
+                        || (instance.component.shadow && parent.phase.has_ended())
+                })
             });
         if !reached {
             return Err(NotReady::Prerequisite);

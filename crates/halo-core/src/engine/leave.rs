@@ -315,6 +315,7 @@ impl Engine {
         let Some(permit) = self.dispatch_permit(at) else {
             return Answer::NoSuchInstance;
         };
+        self.record_shadow(at);
         if let Some(component) = self.component_mut(at) {
             component.under_way = UnderWay::Calling;
             component.lapsed = false;

@@ -14,6 +14,7 @@ mod readmit;
 mod recover;
 mod restart;
 mod roll;
+pub(crate) mod shadow;
 mod submit;
 
 use crate::{
@@ -119,6 +120,8 @@ pub struct Engine {
     effects: VecDeque<Effect>,
     /// What the driver was last told to wake at.
     announced: Option<Instant>,
+    /// Ledger numbers of the adapters in shadow mode.
+    shadowed: BTreeSet<u32>,
     /// Written and read within one input only; kept for its memory.
     buffer: Vec<u8>,
 }
@@ -147,6 +150,7 @@ impl Engine {
             actions: OrderedRefs::default(),
             effects: VecDeque::new(),
             announced: None,
+            shadowed: BTreeSet::new(),
             buffer: Vec::new(),
         };
         engine.install(catalog);

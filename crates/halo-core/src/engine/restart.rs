@@ -55,7 +55,7 @@ impl Engine {
         }
     }
 
-    fn all_components(&self) -> Vec<ComponentRef> {
+    pub(super) fn all_components(&self) -> Vec<ComponentRef> {
         let positions = |(number, response): (usize, &crate::response::Response)| {
             let response_number = number as u32;
             (0..response.components.len() as u32).map(move |position| ComponentRef {

@@ -358,6 +358,7 @@ impl Component {
             under_way: UnderWay::Idle,
             monitored: false,
             lapsed: false,
+            shadow: false,
             first_window: 1,
             timer: None,
             certificate_node: declared.certificate,

@@ -223,8 +223,14 @@ impl Driver {
         let adapters = adapters
             .map(|(name, plug)| (name.clone(), plug.adapter.target()))
             .collect();
+        let shadow = self.plugs.adapters.iter().filter(|(_, plug)| plug.shadow);
+        let start = Event::Start {
+            epoch,
+            adapters,
+            shadow: shadow.map(|(name, _)| name.clone()).collect(),
+        };
         // It is no catalog, so it does not fail to compile.
-        self.event(Cause::default(), Event::Start { epoch, adapters }, None)?;
+        self.event(Cause::default(), start, None)?;
         let again = self.plugs.paths.iter().filter(|(_, plug)| plug.again);
         let restart = Input::Restart {
             intended: self.machine.intended().iter().copied().collect(),
