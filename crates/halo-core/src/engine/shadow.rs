@@ -60,7 +60,7 @@ impl Engine {
         let mut reasons: Vec<Reason> = failures
             .into_iter()
             .map(|failure| failure.reason)
-            .filter(|reason| is_lifted(reason))
+            .filter(is_lifted)
             .collect();
         let excluded = response.graph.prerequisites(at.position).iter();
         let mut excluded: Vec<&str> = excluded
