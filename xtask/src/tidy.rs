@@ -54,6 +54,7 @@ const MAY_DEPEND: [(&str, &[&str]); 12] = [
             "halo-core",
             "halo-journal",
             "halo-runtime",
+            "halo-server",
         ],
     ),
     ("halo-journal", &["halo-canon"]),

@@ -27,7 +27,7 @@ use std::{
 };
 
 /// One kind of action, in as many lanes as there are dispatches in flight.
-const CATALOG: &str = r#"
+pub(crate) const LANES_CATALOG: &str = r#"
 halo: v1
 catalog: bench
 version: "1"
@@ -169,29 +169,35 @@ pub fn ledger(
     })
 }
 
-fn anyone() -> Caller {
+pub(crate) fn anyone() -> Caller {
     Caller {
         name: String::new(),
         sees_all: true,
     }
 }
 
-fn start(
-    store: SqliteStore,
-    bank: &Arc<Bank>,
-    tokio: &tokio::runtime::Runtime,
-) -> Result<Runtime, BenchError> {
+/// What is plugged in: a bank that waits to be asked. Who tells of its calls.
+pub(crate) fn bench_plugs() -> Result<(Plugs, mpsc::Receiver<Instant>), BenchError> {
+    let (bank, calls) = Bank::new();
     let lane = Lane::compile("payload.lane").map_err(|_| BenchError::Defect("lane"))?;
-    let mut plug = AdapterPlug::new(bank.clone());
+    let mut plug = AdapterPlug::new(bank);
     plug.mode = Mode::Manual;
     plug.lane = Some(lane);
     let mut plugs = Plugs::default();
     plugs.adapters.insert("bank".into(), plug);
+    Ok((plugs, calls))
+}
+
+fn start(
+    store: SqliteStore,
+    plugs: Plugs,
+    tokio: &tokio::runtime::Runtime,
+) -> Result<Runtime, BenchError> {
     let runtime = Runtime::start(
         |host| Opened {
             store: Box::new(store),
             plugs: Arc::new(plugs),
-            catalog: ("bench.yaml".into(), CATALOG.into()),
+            catalog: ("bench.yaml".into(), LANES_CATALOG.into()),
             epoch_file: None,
             host,
         },
@@ -241,10 +247,10 @@ fn one_by_one(
     tokio: &tokio::runtime::Runtime,
 ) -> Result<(Vec<f64>, Vec<f64>), BenchError> {
     let folder = tempfile::tempdir_in(directory)?;
-    let (bank, calls) = Bank::new();
+    let (plugs, calls) = bench_plugs()?;
     let runtime = start(
         SqliteStore::open(folder.path().join("runtime"))?,
-        &bank,
+        plugs,
         tokio,
     )?;
     let mut bare = SqliteStore::open(folder.path().join("bare"))?;
@@ -281,10 +287,10 @@ fn in_flight(
     tokio: &tokio::runtime::Runtime,
 ) -> Result<(Vec<f64>, Vec<f64>), BenchError> {
     let folder = tempfile::tempdir_in(directory)?;
-    let (bank, _calls) = Bank::new();
+    let (plugs, _calls) = bench_plugs()?;
     let runtime = start(
         SqliteStore::open(folder.path().join("runtime"))?,
-        &bank,
+        plugs,
         tokio,
     )?;
     let mut bare = SqliteStore::open(folder.path().join("bare"))?;
@@ -375,7 +381,7 @@ fn look_to_call() -> Result<Vec<f64>, BenchError> {
     let defect = |_| BenchError::Defect("catalog");
     let now = halo_canon::Instant::from_nanos(0);
     let seed = Seed::new([7; 32]);
-    let mut machine = Machine::new(now, seed, "bench.yaml", CATALOG).map_err(defect)?;
+    let mut machine = Machine::new(now, seed, "bench.yaml", LANES_CATALOG).map_err(defect)?;
     let step = |machine: &mut Machine, input| {
         let event = Event::Input(input);
         machine.step(now, Cause::default(), event).map_err(defect)
@@ -424,7 +430,7 @@ fn look_to_call() -> Result<Vec<f64>, BenchError> {
 fn startup(directory: &Path) -> Result<f64, BenchError> {
     let folder = tempfile::tempdir_in(directory)?;
     let mut store = SqliteStore::open(folder.path().join("long"))?;
-    crate::history::write(&mut store, CATALOG, STARTUP_RECORDS)?;
+    crate::history::write(&mut store, LANES_CATALOG, STARTUP_RECORDS)?;
     let begin = Instant::now();
     let replayed =
         replay(store.reader()?, Seed::new([1; 32]), |_| {}).map_err(OpenError::Replay)?;

@@ -7,7 +7,9 @@ mod clock;
 mod core;
 mod history;
 mod ledger;
+mod serve;
 mod workload;
 
 pub use crate::core::{CorePanel, Figure, core};
 pub use ledger::{BenchError, LedgerPanel, ledger};
+pub use serve::{ServePanel, serve};

@@ -1,7 +1,7 @@
 //! `halo bench`: what the core costs on this machine.
 
 use crate::terminal::{Paint, Screen, Verdict};
-use halo_bench::{CorePanel, Figure, LedgerPanel};
+use halo_bench::{CorePanel, Figure, LedgerPanel, ServePanel};
 use std::{
     io::{self, Write},
     time::Instant,
@@ -25,6 +25,8 @@ enum Panel {
     Core,
     /// Durable dispatches beside a bare store, and start-up after a long history.
     Ledger,
+    /// Submissions over HTTP beside a bare server.
+    Serve,
 }
 
 /// Runs a panel. The figures are facts: whether they reach their goals does not change the exit code.
@@ -32,6 +34,7 @@ pub(crate) fn run(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
     match args.panel {
         Panel::Core => core(screen),
         Panel::Ledger => ledger(args, screen),
+        Panel::Serve => serve(args, screen),
     }
 }
 
@@ -66,6 +69,40 @@ fn ledger(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
             Ok(Verdict::Fine)
         }
     }
+}
+
+fn serve(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
+    let directory = args.directory.clone().unwrap_or_else(std::env::temp_dir);
+    match halo_bench::serve(&directory, progress(screen)) {
+        Err(error) => {
+            screen.complain(&format!(
+                "on the disk of `{}`: {error}",
+                directory.display()
+            ));
+            Ok(Verdict::Unusable)
+        }
+        Ok(panel) if screen.json() => {
+            screen.document(&panel, false)?;
+            Ok(Verdict::Fine)
+        }
+        Ok(panel) => {
+            print_serve(&panel, screen)?;
+            Ok(Verdict::Fine)
+        }
+    }
+}
+
+fn print_serve(panel: &ServePanel, screen: &mut Screen) -> io::Result<()> {
+    let heading = screen.paint(Paint::Bold, panel.clock);
+    writeln!(screen, "{heading}")?;
+    for figure in &panel.figures {
+        print_figure(figure, screen)?;
+    }
+    writeln!(
+        screen,
+        "submission over bare server: {:.2} (goal: at most 1.5)",
+        panel.submit_over_bare
+    )
 }
 
 fn print_ledger(panel: &LedgerPanel, screen: &mut Screen) -> io::Result<()> {
