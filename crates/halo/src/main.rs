@@ -1,6 +1,7 @@
 //! The command line: arguments in, an exit code out. Each command has a file of its own.
 
 mod admit;
+mod approve;
 mod audit;
 mod bench;
 mod check;
@@ -60,6 +61,8 @@ enum Command {
     Explain(why::Args),
     /// Put the durable runtime between an agent and what it may do: HTTP, journal, providers, adapters.
     Serve(serve::Args),
+    /// List what waits for a person at a running runtime; approve or reject it.
+    Approve(approve::Args),
     /// Measure what it costs on this machine.
     Bench(bench::Args),
 }
@@ -90,6 +93,7 @@ fn run(command: &Command, screen: &mut Screen) -> io::Result<Verdict> {
         Command::Audit(args) => audit::run(args, screen),
         Command::Explain(args) => why::run(args, screen),
         Command::Serve(args) => serve::run(args, screen),
+        Command::Approve(args) => approve::run(args, screen),
         Command::Bench(args) => bench::run(args, screen),
     }
 }

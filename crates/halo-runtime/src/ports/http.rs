@@ -16,6 +16,17 @@ use halo_core::{DispatchPermit, EmitPermit, Outcome};
 /// The status that says: known not to have acted.
 const REFUSED: u16 = 422;
 
+impl Endpoint {
+    /// One call of this endpoint, for programs that are clients themselves: a POST of a JSON text, or a GET. Status and body.
+    ///
+    /// Errors: there is no whole answer; why, in words without secrets.
+    pub async fn call(&self, body: Option<String>) -> Result<(u16, Vec<u8>), String> {
+        let message = body.map_or(Message::Ask, |body| Message::Tell(body, None));
+        let answer = exchange(self, None, message).await?;
+        Ok((answer.status, answer.body))
+    }
+}
+
 /// An adapter behind a URL: one POST for each permit, the binding as `Idempotency-Key`. Only a whole answer counts: a status
 /// whose body breaks off may be a proxy's.
 #[derive(Debug, Clone)]
