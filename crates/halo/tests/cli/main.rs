@@ -14,4 +14,5 @@ mod hostile;
 mod readme;
 mod replay;
 mod run;
+mod serve;
 mod streams;

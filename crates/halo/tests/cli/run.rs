@@ -17,7 +17,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         let ran = Self {
             // Ended by a signal is never an answer.
             code: output.status.code().unwrap_or(-1),
