@@ -187,6 +187,13 @@ impl Engine {
             .collect()
     }
 
+    /// Whether anything of a response is retained or pending.
+    pub fn is_live(&self, response: u32) -> bool {
+        self.responses
+            .get(response as usize)
+            .is_some_and(|response| response.components.iter().any(|one| one.phase.is_live()))
+    }
+
     /// How many responses there are: the number of the next one.
     pub fn response_count(&self) -> u32 {
         self.responses.len() as u32

@@ -33,6 +33,12 @@ pub struct Machine {
     versions: HashMap<(String, String), Digest>,
     /// The file name and text of the catalog in force.
     catalog_text: Arc<(String, String)>,
+    /// Responses with something live, and how many each owner has.
+    live: HashMap<u32, Box<str>>,
+    live_of: HashMap<Box<str>, u64>,
+    /// Open obligations, and how many each owner has.
+    open: HashMap<ObligationId, Box<str>>,
+    open_of: HashMap<Box<str>, u64>,
     /// Which records are about a response, by its number.
     trail: HashMap<u32, Vec<u64>>,
     /// Whether decisions are put into words: not while records are read again, where nobody hears them.
@@ -131,6 +137,10 @@ impl Machine {
             targets: BTreeMap::new(),
             versions: HashMap::new(),
             catalog_text: Arc::new((file.into(), text.into())),
+            live: HashMap::new(),
+            live_of: HashMap::new(),
+            open: HashMap::new(),
+            open_of: HashMap::new(),
             trail: HashMap::new(),
             tells: true,
         };
@@ -256,7 +266,25 @@ impl Machine {
                 stepped.decisions.extend(decision(&self.engine, record));
             }
         }
+        for response in &stepped.touched {
+            self.count_live(*response);
+        }
         stepped
+    }
+
+    /// Counts a response as live, or not any more.
+    fn count_live(&mut self, number: u32) {
+        let Some(response) = self.engine.response_name(number) else {
+            return;
+        };
+        let lives = self.engine.is_live(number);
+        count(
+            &mut self.live,
+            &mut self.live_of,
+            number,
+            response.owner,
+            lives,
+        );
     }
 
     fn note(&mut self, record: &Record, stepped: &mut Stepped) {
@@ -289,6 +317,8 @@ impl Machine {
             Record::Obligation { obligation, state } => {
                 if let Some(view) = self.engine.obligation(*obligation) {
                     touch(&view.at);
+                    let (owner, open) = (view.owner.into(), state.is_open());
+                    count(&mut self.open, &mut self.open_of, *obligation, owner, open);
                 }
                 if *state == ObligationState::ReadyForReadmission {
                     stepped.ready.push(*obligation);
@@ -309,6 +339,17 @@ impl Machine {
             | Record::Resubmitted { .. }
             | Record::Refused(_) => {}
         }
+    }
+
+    /// How many responses with something live, and how many open obligations, an owner has.
+    pub fn holdings(&self, owner: &str) -> (u64, u64) {
+        let of = |counts: &HashMap<Box<str>, u64>| counts.get(owner).copied().unwrap_or(0);
+        (of(&self.live_of), of(&self.open_of))
+    }
+
+    /// How many responses have something live.
+    pub fn live(&self) -> usize {
+        self.live.len()
     }
 
     /// The engine, to read.
@@ -356,5 +397,31 @@ impl Machine {
     /// Numbers of the records about a response, in order.
     pub fn trail(&self, response: u32) -> &[u64] {
         self.trail.get(&response).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Enters or removes one thing of an owner, and keeps the owner's count in step.
+fn count<K: Eq + std::hash::Hash>(
+    things: &mut HashMap<K, Box<str>>,
+    counts: &mut HashMap<Box<str>, u64>,
+    key: K,
+    owner: Box<str>,
+    there: bool,
+) {
+    let was = things.contains_key(&key);
+    if there == was {
+        return;
+    }
+    if there {
+        *counts.entry(owner.clone()).or_default() += 1;
+        things.insert(key, owner);
+        return;
+    }
+    things.remove(&key);
+    if let Some(count) = counts.get_mut(&owner) {
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            counts.remove(&owner);
+        }
     }
 }

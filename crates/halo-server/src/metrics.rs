@@ -255,6 +255,13 @@ impl Page {
             &counters.ended,
         );
         self.by_one(
+            "halo_would_have_withheld_total",
+            "counter",
+            "In shadow mode: what enforcement would have withheld, at admission or at the gate, by its first reason.",
+            "code",
+            &counters.would_have_withheld,
+        );
+        self.by_one(
             "halo_provider_silent_total",
             "counter",
             "Times that a provider was asked in vain.",

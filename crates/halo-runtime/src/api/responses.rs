@@ -407,7 +407,7 @@ impl Driver {
         if room.live_responses.is_none() && room.obligations.is_none() {
             return None;
         }
-        let held = self.holdings(&caller.name);
+        let held = self.machine().holdings(&caller.name);
         let over = |what: &str, limit: Option<u64>, has: u64| {
             limit.filter(|limit| has >= *limit).map(|limit| {
                 Failure::Limit(format!(
@@ -418,19 +418,6 @@ impl Driver {
         };
         over("live responses", room.live_responses, held.0)
             .or_else(|| over("open obligations", room.obligations, held.1))
-    }
-
-    /// How many responses with something live, and how many open obligations, an owner has.
-    fn holdings(&self, owner: &str) -> (u64, u64) {
-        let engine = self.engine();
-        let live = engine
-            .responses()
-            .filter(|response| response.owner == owner)
-            .filter(|response| response.components.iter().any(|view| view.phase.is_live()));
-        let open = engine
-            .obligations()
-            .filter(|view| view.owner == owner && view.state.is_open());
-        (live.count() as u64, open.count() as u64)
     }
 
     fn ask_by_name(
