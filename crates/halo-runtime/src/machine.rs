@@ -347,6 +347,11 @@ impl Machine {
         (of(&self.live_of), of(&self.open_of))
     }
 
+    /// How many obligations are open.
+    pub fn open(&self) -> u64 {
+        self.open_of.values().sum()
+    }
+
     /// How many responses have something live.
     pub fn live(&self) -> usize {
         self.live.len()

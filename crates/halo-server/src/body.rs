@@ -5,10 +5,10 @@ use halo_canon::{Document, Object, Value};
 use http_body_util::BodyExt as _;
 use hyper::{
     HeaderMap,
-    body::{Body as _, Bytes, Incoming},
-    header::CONTENT_TYPE,
+    body::{Body as _, Incoming},
+    header::{CONTENT_TYPE, EXPECT},
 };
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Duration};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 /// Up to here a body needs no place among the large ones.
@@ -17,6 +17,9 @@ const SMALL: usize = 64 * 1024;
 const STATE: usize = 1 << 20;
 /// What stands around candidates.
 const AROUND: usize = 1_024;
+/// How much of a body that is too large is read for the client's sake, and for how long.
+const PASSED_OVER: usize = 16 << 20;
+const PASSING: Duration = Duration::from_millis(500);
 /// The deepest body of the small calls.
 const DEPTH: u32 = 8;
 
@@ -45,7 +48,7 @@ impl Limit {
 /// A body that was read, with the place that it takes.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
-    pub(crate) bytes: Bytes,
+    pub(crate) bytes: Vec<u8>,
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -63,8 +66,11 @@ pub(crate) async fn read(
             format!("the body is longer than {limit} bytes"),
         )
     };
-    let hint = body.size_hint();
-    if usize::try_from(hint.lower()).map_or(true, |least| least > limit) {
+    let least = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if least > limit {
+        if !headers.contains_key(EXPECT) {
+            pass_over(body).await;
+        }
         return Err(too_large());
     }
     if !body.is_end_stream() && !is_json(headers) {
@@ -100,6 +106,8 @@ async fn pieces(
             continue;
         };
         if text.len() + data.len() > limit {
+            drop((text, place));
+            pass_over(body).await;
             return Err(too_large());
         }
         if text.len() + data.len() > SMALL && place.is_none() {
@@ -109,9 +117,23 @@ async fn pieces(
         text.extend_from_slice(&data);
     }
     Ok(Read {
-        bytes: text.into(),
+        bytes: text,
         _place: place,
     })
+}
+
+/// Reads what is left of a body and forgets it, for a moment: a client that is told while it sends may never read it.
+async fn pass_over(mut body: Incoming) {
+    let passing = async {
+        let mut passed = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            passed += frame.data_ref().map_or(0, |data| data.len());
+            if passed > PASSED_OVER {
+                return;
+            }
+        }
+    };
+    let _ = timeout(PASSING, passing).await;
 }
 
 fn slow() -> Problem {

@@ -13,7 +13,7 @@ use std::{fmt::Write as _, sync::Arc};
 use tokio::{
     sync::{
         broadcast::{self, error::RecvError},
-        mpsc, watch,
+        mpsc, oneshot, watch,
     },
     time::{Interval, MissedTickBehavior, interval, timeout},
 };
@@ -27,9 +27,7 @@ pub(crate) async fn stream(call: Call) -> Result<Response<Out>, Problem> {
     let place = call.wait_place()?;
     let from = start(&call)?;
     let app = call.app.clone();
-    // Listening begins before the journal is read: what comes in between is heard twice, and told once.
-    let records = app.runtime.look(|driver| driver.listen()).await;
-    let records = records.ok_or_else(|| Problem::new("stopping", "the runtime is stopping"))?;
+    let records = listen(&app).await?;
     let emissions = app.emissions.as_ref().map(|feed| feed.listen());
     let newest = app.newest_record().await?;
     let seen = from.unwrap_or(newest);
@@ -57,6 +55,24 @@ pub(crate) async fn stream(call: Call) -> Result<Response<Out>, Problem> {
     *answer.body_mut() = Out::Stream(body);
     // Proxies would wait for the end.
     Ok(answer.with(HeaderName::from_static("x-accel-buffering"), "no"))
+}
+
+/// Listens to records. When this returns, the journal can be read for everything that is not heard: what comes in between
+/// is heard and read, and told once.
+async fn listen(app: &App) -> Result<broadcast::Receiver<Arc<Record>>, Problem> {
+    let listening = app.runtime.look(|driver| {
+        let (told, durable) = oneshot::channel();
+        // Durable or lost: either way, it is not on its way any more.
+        driver.after(move |_, _| {
+            // Whoever asked may have gone.
+            let _ = told.send(());
+        });
+        (driver.listen(), durable)
+    });
+    let stopping = || Problem::new("stopping", "the runtime is stopping");
+    let (records, durable) = listening.await.ok_or_else(stopping)?;
+    durable.await.map_err(|_| stopping())?;
+    Ok(records)
 }
 
 /// The record after which the stream goes on; nothing: from now.

@@ -100,36 +100,19 @@ struct Figures {
     halted: bool,
     journal: u64,
     live: u64,
-    open: BTreeMap<String, u64>,
+    open: u64,
     in_doubt: BTreeMap<String, u64>,
 }
 
 impl Figures {
     fn of(driver: &Driver) -> Self {
-        let engine = driver.engine();
-        let (mut live, mut in_doubt) = (0, BTreeMap::new());
-        for response in engine.responses() {
-            let mut lives = false;
-            for view in &response.components {
-                lives |= view.phase.is_live();
-                if view.is_action && view.phase == halo_core::Phase::InDoubt {
-                    let adapter = view.to.unwrap_or("").to_owned();
-                    *in_doubt.entry(adapter).or_default() += 1;
-                }
-            }
-            live += u64::from(lives);
-        }
-        let mut open = BTreeMap::new();
-        for view in engine.obligations().filter(|view| view.state.is_open()) {
-            *open.entry(view.route.name.clone()).or_default() += 1;
-        }
         Self {
             counters: driver.counters().clone(),
             halted: driver.halted().is_some(),
             journal: driver.newest(),
-            live,
-            open,
-            in_doubt,
+            live: driver.machine().live() as u64,
+            open: driver.machine().open(),
+            in_doubt: driver.in_doubt(),
         }
     }
 }
@@ -226,12 +209,11 @@ impl Page {
             "Responses with something live.",
             figures.live,
         );
-        self.by_one(
+        self.single(
             "halo_obligations_open",
             "gauge",
-            "Open obligations by route.",
-            "route",
-            &figures.open,
+            "Open obligations.",
+            figures.open,
         );
         self.by_one(
             "halo_actions_in_doubt",

@@ -1,5 +1,6 @@
 //! `halo serve`: the durable runtime, between an agent and what it may do.
 
+mod files;
 mod findings;
 mod log;
 mod watch;
@@ -13,7 +14,7 @@ use halo_runtime::{
     ports::{Remarks, events::EmissionFeed},
     runtime::Runtime,
 };
-use halo_server::{Control, Server, Settings};
+use halo_server::{Control, Patience, Server, Settings};
 use log::Log;
 use serde_json::json;
 use std::{
@@ -82,7 +83,10 @@ async fn serve(loaded: Loaded, log: &Log, screen: &mut Screen) -> Result<Verdict
         origins: deployment.origins.clone(),
         emissions: Some(feed),
         catalog: Some(deployment.catalog.clone()),
-        ..Settings::default()
+        patience: Patience {
+            connections: files::for_connections(Patience::default().connections),
+            ..Patience::default()
+        },
     };
     let server = match Server::bind(runtime.clone(), deployment.listen, settings).await {
         Ok(server) => server,

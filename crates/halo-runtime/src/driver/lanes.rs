@@ -6,7 +6,7 @@ use crate::{
     runtime::{Reply, Unserved},
 };
 use halo_core::{Answer, ComponentRef};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// The gate's answer over HTTP: the protocol's, or that the lane is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,15 @@ impl Driver {
             .is_some_and(|plug| plug.mode == Mode::Auto)
     }
 
+    /// How many actions are in doubt, by adapter.
+    pub fn in_doubt(&self) -> BTreeMap<String, u64> {
+        let mut counts = BTreeMap::new();
+        for (adapter, _) in self.lanes.doubted.values() {
+            *counts.entry(adapter.clone()).or_default() += 1;
+        }
+        counts
+    }
+
     fn lane_of(&self, at: ComponentRef) -> Option<LaneKey> {
         let engine = self.engine();
         let view = engine.view(at)?;
@@ -104,7 +113,7 @@ impl Driver {
             let Some(lane) = self.lanes.lanes.get_mut(key) else {
                 return;
             };
-            if lane.busy.is_some() || self.halted.is_some() {
+            if lane.busy.is_some() || self.halted.is_some() || self.stopping {
                 return;
             }
             if holds && !lane.in_doubt.is_empty() {
@@ -146,10 +155,11 @@ impl Driver {
         if let Some(lane) = self.lanes.lanes.get_mut(key) {
             lane.busy = Some((want.at, generation));
         }
+        self.under_way += 1;
         let at = want.at;
         self.after(move |driver, durable| match durable {
             Ok(()) => driver.approach(at, generation, want.answer),
-            Err(error) => fail(want.answer, error),
+            Err(error) => driver.give_up(want.answer, error),
         });
     }
 
@@ -198,6 +208,12 @@ impl Driver {
         }
     }
 
+    /// An armed action whose last look does not come: the store failed.
+    pub(super) fn give_up(&mut self, answer: Option<AnswerTo>, error: halo_journal::StoreError) {
+        self.under_way = self.under_way.saturating_sub(1);
+        fail(answer, error);
+    }
+
     /// Everyone in a queue is told that nothing can be decided; the lanes are empty afterwards.
     pub(super) fn clear_lanes(&mut self, error: &halo_journal::StoreError) {
         let lanes = std::mem::take(&mut self.lanes);
@@ -207,7 +223,7 @@ impl Driver {
     }
 }
 
-pub(super) fn fail(answer: Option<AnswerTo>, error: halo_journal::StoreError) {
+fn fail(answer: Option<AnswerTo>, error: halo_journal::StoreError) {
     if let Some(answer) = answer {
         answer.fail(Unserved::Store(error));
     }

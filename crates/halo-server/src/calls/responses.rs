@@ -21,21 +21,14 @@ type Answer = Result<Response<Out>, Problem>;
 /// The longest `Idempotency-Key`: it may serve as an id.
 const LONGEST_KEY: usize = 128;
 
-pub(crate) async fn submit(call: Call) -> Answer {
+pub(crate) async fn submit(mut call: Call) -> Answer {
     let wait = call.query.wait()?;
     let key = idempotency_key(&call)?;
     // Taken before anything is decided: a caller that can't wait should not submit twice.
     let place = wait.map(|_| call.wait_place()).transpose()?;
-    let submitted = call
-        .app
-        .runtime
-        .submit(
-            call.caller.clone(),
-            call.body.bytes.to_vec(),
-            key,
-            call.holder.room(),
-        )
-        .await?;
+    let text = std::mem::take(&mut call.body.bytes);
+    let (caller, room) = (call.caller.clone(), call.holder.room());
+    let submitted = call.app.runtime.submit(caller, text, key, room).await?;
     let mut kept = submitted.kept;
     if let Some(wait) = wait {
         // It is the caller's own, whatever else they see.

@@ -10,7 +10,7 @@ use hyper::{Response, StatusCode};
 
 type Answer = Result<Response<Out>, Problem>;
 
-pub(crate) async fn put(call: Call) -> Answer {
+pub(crate) async fn put(mut call: Call) -> Answer {
     let address = match call.path.iter().find(|(name, _)| *name == "key") {
         Some((_, key)) => format!("{}/{key}", call.part("source")),
         None => call.part("source"),
@@ -20,8 +20,8 @@ pub(crate) async fn put(call: Call) -> Answer {
         let detail = "that source is not one of the token's `sources`";
         return Err(Problem::new("forbidden", detail));
     }
+    let record = std::mem::take(&mut call.body.bytes);
     let runtime = &call.app.runtime;
-    let record = call.body.bytes.to_vec();
     runtime
         .write_state(call.caller.clone(), address, record)
         .await?;
