@@ -64,7 +64,8 @@ pub struct Driver {
     host: Host,
     events: broadcast::Sender<Arc<Record>>,
     watchers: HashMap<u32, Vec<tokio::sync::oneshot::Sender<()>>>,
-    calls_out: usize,
+    /// Actions armed and emissions handed over whose end is to come.
+    under_way: usize,
     counters: Counters,
     stopping: bool,
     ended: bool,
@@ -348,7 +349,11 @@ impl Driver {
         }
         let batch = std::mem::take(&mut self.unsent);
         let waits = std::mem::take(&mut self.unsent_waits);
-        let records = batch.records.clone();
+        // Bodies are kept for the event stream only where somebody listens.
+        let records = match self.events.receiver_count() {
+            0 => Vec::new(),
+            _ => batch.records.clone(),
+        };
         match self.committer.send(batch) {
             Ok(ticket) => self.sent.push_back((ticket, records, waits)),
             Err(error) => {
@@ -381,6 +386,10 @@ impl Driver {
 
     /// What the store says of batches.
     pub fn settled(&mut self, settled: Settled) {
+        if self.halted.is_some() {
+            // Of a batch from before: everybody who waited was told already.
+            return;
+        }
         if let Err(error) = settled.durable {
             // Everything that was sent is answered with the same, here and now.
             return self.halt(error);

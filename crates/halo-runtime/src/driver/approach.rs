@@ -1,10 +1,6 @@
 //! Pulled providers are asked before a decision that rests on them: silence is not support.
 
-use super::{
-    Driver,
-    guarded::within,
-    lanes::{AnswerTo, fail},
-};
+use super::{Driver, guarded::within, lanes::AnswerTo};
 use crate::{machine::Cause, ports::plugs::Plugs};
 use halo_core::{ComponentRef, Handled, Input};
 use std::sync::Arc;
@@ -28,7 +24,7 @@ impl Driver {
         let footprint = self.engine().footprint(at);
         self.ask_then(footprint, move |driver, silent| {
             if let Some(error) = driver.halted.clone() {
-                return fail(answer, error);
+                return driver.give_up(answer, error);
             }
             driver.look(at, generation, silent, answer);
         });

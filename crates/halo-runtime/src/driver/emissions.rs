@@ -38,7 +38,7 @@ impl Driver {
         let (port, limit, again) = (plug.path.clone(), plug.timeout, plug.again);
         let tries = self.retries.get(&at).copied().unwrap_or(0);
         let host = self.host.clone();
-        self.calls_out += 1;
+        self.under_way += 1;
         self.host.spawn(async move {
             let call = async { port.emit(permit).await };
             let mut outcome = within(limit, call).await.unwrap_or(Outcome::Lost);
@@ -47,7 +47,7 @@ impl Driver {
                 outcome = Outcome::Again;
             }
             host.send(move |driver| {
-                driver.calls_out = driver.calls_out.saturating_sub(1);
+                driver.under_way = driver.under_way.saturating_sub(1);
                 driver.handed_over(at, generation, outcome, &path);
             });
         });

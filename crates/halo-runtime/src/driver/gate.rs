@@ -61,6 +61,7 @@ impl Driver {
                 answer.now(GateAnswer::Protocol(said));
             }
         } else {
+            self.under_way = self.under_way.saturating_sub(1);
             self.answer(answer, GateAnswer::Protocol(said));
             self.leave_lane(at, generation, false);
         }
@@ -70,7 +71,6 @@ impl Driver {
         let (at, generation) = (permit.component(), permit.generation());
         let adapter = permit.adapter().to_owned();
         let called = self.clock.now();
-        self.calls_out += 1;
         let Some(plug) = self.plugs.adapters.get(&adapter) else {
             // Known not to have acted: there is nothing to call.
             return self.outcome(at, generation, Outcome::Refused, called, &adapter);
@@ -92,7 +92,7 @@ impl Driver {
         called: Instant,
         adapter: &str,
     ) {
-        self.calls_out = self.calls_out.saturating_sub(1);
+        self.under_way = self.under_way.saturating_sub(1);
         let counted = (adapter.to_owned(), outcome_name(outcome));
         *self.counters.calls.entry(counted).or_default() += 1;
         if self.halted.is_some() {

@@ -149,7 +149,7 @@ impl Driver {
             host,
             events: broadcast::Sender::new(EVENTS_HELD),
             watchers: HashMap::new(),
-            calls_out: 0,
+            under_way: 0,
             counters: Counters::default(),
             stopping: false,
             ended: false,
@@ -388,7 +388,7 @@ impl Driver {
         if !self.stopping {
             self.stopping = true;
         }
-        self.calls_out == 0 && self.sent.is_empty() && self.is_flushed()
+        self.under_way == 0 && self.sent.is_empty() && self.is_flushed()
     }
 
     /// Writes the last record; the thread ends with it.
