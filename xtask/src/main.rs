@@ -1,5 +1,6 @@
 //! The project's tasks: `cargo xtask test` is what a newcomer and CI run.
 
+mod crash;
 mod tidy;
 
 use std::process::{Command, ExitCode};
@@ -54,12 +55,22 @@ fn main() -> ExitCode {
     {
         ["test"] => test(),
         ["tidy"] => report("tidy", tidy::check()),
+        ["crash", rest @ ..] => match crash::Asked::parse(rest) {
+            Ok(asked) => crash::crash(&asked),
+            Err(error) => {
+                eprintln!("crash: {error}");
+                ExitCode::from(2)
+            }
+        },
         _ => {
-            eprintln!("usage: cargo xtask test | tidy");
+            eprintln!("usage: cargo xtask test | tidy | crash [--runs N] [--seed S] [--json]");
             eprintln!(
                 "  test  format check, lints as errors, layout rules, all tests, documentation"
             );
             eprintln!("  tidy  layout rules only");
+            eprintln!(
+                "  crash kills the runtime at seeded points and checks that nothing happens twice or is lost"
+            );
             ExitCode::from(2)
         }
     }

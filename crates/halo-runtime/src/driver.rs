@@ -18,6 +18,7 @@ pub use start::{OpenError, Opened};
 
 use crate::{
     clock::Clock,
+    fault,
     machine::{BadCatalog, Cause, Machine, Stepped},
     ports::plugs::Plugs,
     turn::{Accepted, Event, Turn},
@@ -206,6 +207,7 @@ impl Driver {
         event: Event,
         called: Option<Instant>,
     ) -> Result<Stepped, BadCatalog> {
+        fault::point("turn.before");
         let now = self.clock.now();
         let recorded = event.clone();
         let stepped = self.machine.step(now, cause, event)?;
@@ -221,6 +223,7 @@ impl Driver {
         for address in &stepped.updated {
             self.keep_state(address, now, quiet);
         }
+        fault::point("turn.after");
         Ok(stepped)
     }
 
@@ -354,8 +357,12 @@ impl Driver {
             0 => Vec::new(),
             _ => batch.records.clone(),
         };
+        fault::point("batch.before");
         match self.committer.send(batch) {
-            Ok(ticket) => self.sent.push_back((ticket, records, waits)),
+            Ok(ticket) => {
+                fault::point("batch.sent");
+                self.sent.push_back((ticket, records, waits));
+            }
             Err(error) => {
                 self.unsent_waits = waits;
                 self.halt(error);
@@ -402,6 +409,7 @@ impl Driver {
             let Some((_, records, waits)) = self.sent.pop_front() else {
                 return;
             };
+            fault::point("batch.durable");
             for record in records {
                 // Nobody may be listening.
                 let _ = self.events.send(Arc::new(record));
@@ -409,6 +417,7 @@ impl Driver {
             for wait in waits {
                 wait(self, Ok(()));
             }
+            fault::point("batch.answered");
         }
     }
 

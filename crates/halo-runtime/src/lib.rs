@@ -8,6 +8,7 @@ pub mod deployment;
 pub mod driver;
 pub mod epoch;
 pub mod explain;
+mod fault;
 pub mod machine;
 pub mod ports;
 pub mod replay;

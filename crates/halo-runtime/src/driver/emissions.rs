@@ -1,7 +1,7 @@
 //! P13 in the runtime: a last check, then the path.
 
 use super::{Driver, gate::outcome_name, guarded::within};
-use crate::machine::Cause;
+use crate::{fault, machine::Cause};
 use halo_core::{ComponentRef, EmitPermit, Input, Outcome};
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ impl Driver {
         if !still || self.halted.is_some() || self.stopping {
             return;
         }
+        fault::point("emit.before");
         // What it says is recorded; a permit comes as an effect.
         let _ = self.turn(Cause::default(), Input::Emit { component: at });
     }
@@ -40,8 +41,10 @@ impl Driver {
         let host = self.host.clone();
         self.under_way += 1;
         self.host.spawn(async move {
+            fault::point("emit.permitted");
             let call = async { port.emit(permit).await };
             let mut outcome = within(limit, call).await.unwrap_or(Outcome::Lost);
+            fault::point("emit.returned");
             if again && outcome != Outcome::Accepted {
                 tokio::time::sleep(pause(tries)).await;
                 outcome = Outcome::Again;
@@ -66,6 +69,7 @@ impl Driver {
         };
         let stepped = self.input(Cause::default(), input, None);
         self.carry_out(stepped);
+        fault::point("emit.after");
         if outcome == Outcome::Again {
             *self.retries.entry(at).or_default() += 1;
             self.may_leave(at);

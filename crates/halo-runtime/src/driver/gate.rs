@@ -5,7 +5,7 @@ use super::{
     guarded::within,
     lanes::{AnswerTo, GateAnswer},
 };
-use crate::machine::Cause;
+use crate::{fault, machine::Cause};
 use halo_canon::Instant;
 use halo_core::{Answer, ComponentRef, DispatchPermit, Handled, Input, Outcome};
 
@@ -45,7 +45,9 @@ impl Driver {
             component: at,
             silent,
         };
+        fault::point("look.before");
         let mut stepped = self.input(Cause::default(), look, None);
+        fault::point("look.after");
         let called = !stepped.calls.is_empty();
         for permit in std::mem::take(&mut stepped.calls) {
             self.call(permit);
@@ -55,6 +57,7 @@ impl Driver {
             _ => Answer::NoSuchInstance,
         };
         self.carry_out(stepped);
+        fault::point("look.answered");
         if called {
             // Its token is durably spent and the call is out: nothing more can be waited for.
             if let Some(answer) = answer {
@@ -78,8 +81,10 @@ impl Driver {
         let (port, limit) = (plug.adapter.clone(), plug.timeout);
         let host = self.host.clone();
         self.host.spawn(async move {
+            fault::point("call.before");
             let call = async { port.call(permit).await };
             let outcome = within(limit, call).await.unwrap_or(Outcome::Lost);
+            fault::point("call.returned");
             host.send(move |driver| driver.outcome(at, generation, outcome, called, &adapter));
         });
     }
@@ -104,8 +109,10 @@ impl Driver {
             generation,
             outcome,
         };
+        fault::point("outcome.before");
         let stepped = self.input(Cause::default(), input, Some(called));
         self.carry_out(stepped);
+        fault::point("outcome.after");
         self.leave_lane(at, generation, outcome == Outcome::Lost);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Driver;
 use crate::{
+    fault,
     ports::plugs::Mode,
     runtime::{Reply, Unserved},
 };
@@ -148,7 +149,9 @@ impl Driver {
     }
 
     fn enter(&mut self, key: &LaneKey, want: Want) {
+        fault::point("arm.before");
         let (answer, generation) = self.arm(want.at);
+        fault::point("arm.after");
         if answer != Answer::Authorized {
             return self.answer(want.answer, GateAnswer::Protocol(answer));
         }
@@ -158,7 +161,10 @@ impl Driver {
         self.under_way += 1;
         let at = want.at;
         self.after(move |driver, durable| match durable {
-            Ok(()) => driver.approach(at, generation, want.answer),
+            Ok(()) => {
+                fault::point("arm.durable");
+                driver.approach(at, generation, want.answer);
+            }
             Err(error) => driver.give_up(want.answer, error),
         });
     }

@@ -1,7 +1,7 @@
 //! P21 in the runtime: obligations are told to their routes' handlers, and `resubmit` answers by itself.
 
 use super::{Driver, emissions::pause, guarded::within};
-use crate::{decision, machine::Cause, ports::plugs::Handler};
+use crate::{decision, fault, machine::Cause, ports::plugs::Handler};
 use halo_core::{ComponentRef, Input, ObligationId};
 
 /// Who the runtime is in its own records.
@@ -31,10 +31,12 @@ impl Driver {
         };
         let (port, limit, host) = (port.clone(), *limit, self.host.clone());
         self.host.spawn(async move {
+            fault::point("tell.before");
             let call = async { port.tell(&text).await };
             let told = within(limit, call)
                 .await
                 .unwrap_or_else(|| Err(format!("no answer within {limit:?}")));
+            fault::point("tell.returned");
             if let Err(reason) = &told {
                 host.remark(&format!("route `{route}`: {reason}"));
                 tokio::time::sleep(pause(tries)).await;
@@ -85,6 +87,7 @@ impl Driver {
 
     fn offer(&mut self, obligation: ObligationId, candidates: &str) {
         if self.halted.is_none() {
+            fault::point("offer.before");
             // A refusal is recorded like any other.
             let _ = self.turn(
                 RUNTIME,

@@ -4,6 +4,7 @@ use super::{Counters, Driver, Host, lanes::Lanes};
 use crate::{
     clock::{Clock, Reading},
     epoch::EpochFile,
+    fault,
     machine::{BadCatalog, Cause, Machine},
     ports::plugs::Plugs,
     replay::{ReplayError, Replayed, replay},
@@ -200,8 +201,10 @@ impl Driver {
         if !misfits.is_empty() {
             return Err(OpenError::Misfit(misfits));
         }
+        fault::point("catalog.before");
         let stepped = self.event(Cause::default(), Event::Catalog { file, text }, None)?;
         self.carry_out(stepped);
+        fault::point("catalog.after");
         Ok(true)
     }
 
@@ -212,6 +215,7 @@ impl Driver {
             None => false,
             Some(file) => file.claim(epoch).map_err(OpenError::Epoch)?,
         };
+        fault::point("epoch.claimed");
         // An older copy was restored: its next epoch is one that was used already.
         let epoch = epoch_file.map_or(epoch, |file| file.newest().max(epoch));
         if void {
@@ -231,6 +235,7 @@ impl Driver {
         };
         // It is no catalog, so it does not fail to compile.
         self.event(Cause::default(), start, None)?;
+        fault::point("start.noted");
         let again = self.plugs.paths.iter().filter(|(_, plug)| plug.again);
         let restart = Input::Restart {
             intended: self.machine.intended().iter().copied().collect(),
@@ -238,6 +243,7 @@ impl Driver {
             void,
         };
         let stepped = self.input(Cause::default(), restart, None);
+        fault::point("restart.after");
         let doubted = self.components(|phase, is_action| phase == Phase::InDoubt && is_action);
         for at in doubted {
             self.note_in_doubt(at);
