@@ -274,10 +274,13 @@ impl Machine {
 
     /// Counts a response as live, or not any more.
     fn count_live(&mut self, number: u32) {
+        let lives = self.engine.is_live(number);
+        if lives == self.live.contains_key(&number) {
+            return;
+        }
         let Some(response) = self.engine.response_name(number) else {
             return;
         };
-        let lives = self.engine.is_live(number);
         count(
             &mut self.live,
             &mut self.live_of,
