@@ -18,6 +18,7 @@ pub use start::{OpenError, Opened};
 
 use crate::{
     clock::Clock,
+    epoch::EpochFile,
     fault,
     machine::{BadCatalog, Cause, Machine, Stepped},
     ports::plugs::Plugs,
@@ -62,6 +63,7 @@ pub struct Driver {
     wake: Option<Instant>,
     /// Why nothing is decided at present: the store failed.
     halted: Option<StoreError>,
+    epoch_file: Option<EpochFile>,
     host: Host,
     events: broadcast::Sender<Arc<Record>>,
     watchers: HashMap<u32, Vec<tokio::sync::oneshot::Sender<()>>>,

@@ -32,22 +32,21 @@ impl EpochFile {
         })
     }
 
-    /// The newest epoch that it knew when it was opened.
-    pub fn newest(&self) -> u64 {
-        self.newest + 1
+    /// The epoch of a process that takes over a directory whose next epoch is `next`, and whether that one was used
+    /// before: then the directory is an older copy.
+    pub fn after(&self, next: u64) -> (u64, bool) {
+        (next.max(self.newest + 1), next <= self.newest)
     }
 
-    /// Records that a process takes the directory over as `epoch`, durably. Whether that epoch was used before: then the
-    /// directory is an older copy.
+    /// Records durably that a process has taken the directory over as `epoch`. To be called once the journal tells of it,
+    /// or a crash in between would look like an older copy, and before anything leaves.
     ///
     /// Errors: it can't be written.
-    pub fn claim(&self, epoch: u64) -> Result<bool, String> {
-        let void = epoch <= self.newest;
-        let next = epoch.max(self.newest());
+    pub fn claim(&mut self, epoch: u64) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("`{}`: {error}", self.path.display());
         let part = self.path.with_extension("part");
         let mut file = fs::File::create(&part).map_err(failed)?;
-        writeln!(file, "{next}").map_err(failed)?;
+        writeln!(file, "{epoch}").map_err(failed)?;
         file.sync_all().map_err(failed)?;
         fs::rename(&part, &self.path).map_err(failed)?;
         if let Some(folder) = self
@@ -59,6 +58,7 @@ impl EpochFile {
                 .and_then(|folder| folder.sync_all())
                 .map_err(failed)?;
         }
-        Ok(void)
+        self.newest = epoch;
+        Ok(())
     }
 }

@@ -171,13 +171,13 @@ impl Machine {
                         self.intended.remove(component);
                         None
                     }
-                    Input::Restart { .. } => {
-                        self.intended.clear();
-                        None
-                    }
                     _ => None,
                 };
+                let restart = matches!(input, Input::Restart { .. });
                 let stepped = self.input(at, input);
+                if restart {
+                    self.intended = self.may_go_out();
+                }
                 if let (Some(text), Some(key), Some(Ok(Handled::Submitted { response, .. }))) =
                     (text, cause.key, &stepped.handled)
                 {
@@ -223,6 +223,16 @@ impl Machine {
         for response in touched {
             self.trail.entry(*response).or_default().push(number);
         }
+    }
+
+    /// Non-actions that are retained: after a restart they go out, whether or not it says so of them.
+    fn may_go_out(&self) -> BTreeSet<ComponentRef> {
+        let responses = self.engine.responses();
+        let views = responses.flat_map(|response| response.components);
+        views
+            .filter(|view| view.phase == Phase::Retained && !view.is_action)
+            .map(|view| view.at)
+            .collect()
     }
 
     fn note_version(&mut self) {

@@ -179,6 +179,10 @@ fn phases(seen: &Seen, list: &Value, findings: &mut Findings) {
         );
         newest.insert((response.clone(), id.clone()), component);
         let call = calls.get(binding);
+        let mut reasons = component["reasons"].as_array().into_iter().flatten();
+        if reasons.any(|reason| reason["code"] == "restart") {
+            findings.violation(format!("{response}/{id} was void after a start"));
+        }
         let kind = component["type"].as_str().unwrap_or("");
         match (phase, call) {
             ("dispatched" | "observed", None) => {

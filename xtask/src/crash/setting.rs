@@ -29,11 +29,16 @@ pub(super) const POINTS: [(&str, u64); 26] = [
     ("offer.before", 1),
     ("catalog.before", 1),
     ("catalog.after", 1),
-    ("epoch.claimed", 1),
+    ("epoch.before", 1),
 ];
 
 /// Points of every start, tried less often.
-pub(super) const START_POINTS: [&str; 3] = ["epoch.claimed", "start.noted", "restart.after"];
+pub(super) const START_POINTS: [&str; 4] = [
+    "start.noted",
+    "restart.after",
+    "epoch.before",
+    "epoch.after",
+];
 
 /// Writes the catalog in this version.
 pub(super) fn write_catalog(folder: &Path, version: u64) -> Result<(), String> {

@@ -6,7 +6,7 @@ use crate::{
     ports::plugs::Mode,
     runtime::{Reply, Unserved},
 };
-use halo_core::{Answer, ComponentRef};
+use halo_core::{Answer, ComponentRef, Phase};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// The gate's answer over HTTP: the protocol's, or that the lane is held.
@@ -171,6 +171,9 @@ impl Driver {
 
     /// An action is out of its lane's section.
     pub(super) fn leave_lane(&mut self, at: ComponentRef, generation: u32, in_doubt: bool) {
+        // The answer to a call of before a rebuild may come after it was settled.
+        let view = self.engine().view(at);
+        let is_in_doubt = view.is_some_and(|view| view.phase == Phase::InDoubt);
         let Some(key) = self.lane_of(at) else {
             return;
         };
@@ -180,7 +183,7 @@ impl Driver {
         if lane.busy == Some((at, generation)) {
             lane.busy = None;
         }
-        if in_doubt {
+        if in_doubt && is_in_doubt {
             lane.in_doubt.insert(at);
             self.lanes.doubted.insert(at, key.clone());
         }

@@ -147,6 +147,7 @@ impl Driver {
             retries: HashMap::new(),
             wake,
             halted: None,
+            epoch_file,
             host,
             events: broadcast::Sender::new(EVENTS_HELD),
             watchers: HashMap::new(),
@@ -164,7 +165,7 @@ impl Driver {
         if !misfits.is_empty() {
             return Err(OpenError::Misfit(misfits));
         }
-        driver.take_over(epoch_file.as_ref())?;
+        driver.take_over()?;
         Ok(driver)
     }
 
@@ -209,15 +210,10 @@ impl Driver {
     }
 
     /// Notes who owns the directory now, and restarts the engine (P18).
-    fn take_over(&mut self, epoch_file: Option<&EpochFile>) -> Result<(), OpenError> {
-        let epoch = self.machine.epoch() + 1;
-        let void = match epoch_file {
-            None => false,
-            Some(file) => file.claim(epoch).map_err(OpenError::Epoch)?,
-        };
-        fault::point("epoch.claimed");
-        // An older copy was restored: its next epoch is one that was used already.
-        let epoch = epoch_file.map_or(epoch, |file| file.newest().max(epoch));
+    fn take_over(&mut self) -> Result<(), OpenError> {
+        let next = self.machine.epoch() + 1;
+        let file = self.epoch_file.as_ref();
+        let (epoch, void) = file.map_or((next, false), |file| file.after(next));
         if void {
             self.host.remark(
                 "the data directory is an older copy: its epoch is behind the one recorded outside; every open action is void",
@@ -256,7 +252,29 @@ impl Driver {
             }
         }
         self.resume_obligations();
-        Ok(())
+        self.claim(epoch)
+    }
+
+    /// Records the epoch outside, where that is wanted: after the journal tells of it, before anything leaves.
+    fn claim(&mut self, epoch: u64) -> Result<(), OpenError> {
+        let Some(mut file) = self.epoch_file.take() else {
+            return Ok(());
+        };
+        self.flush();
+        let (sender, durable) = std::sync::mpsc::channel();
+        // What waits for it is still to come: the driver hears of it in its next job.
+        let asked = self
+            .committer
+            .run(move |store| drop(sender.send(store.map(|_| ()))));
+        let durable = asked.and_then(|_| durable.recv().unwrap_or(Err(StoreError::Ended)));
+        fault::point("epoch.before");
+        let claimed = match durable {
+            Ok(()) => file.claim(epoch).map_err(OpenError::Epoch),
+            Err(error) => Err(error.into()),
+        };
+        self.epoch_file = Some(file);
+        fault::point("epoch.after");
+        claimed
     }
 
     fn components(&self, wanted: impl Fn(Phase, bool) -> bool) -> Vec<ComponentRef> {
@@ -384,8 +402,12 @@ impl Driver {
         self.halted = None;
         self.host
             .remark("the store writes again; the state was rebuilt from the journal");
-        if let Err(error) = self.take_over(None) {
-            self.host.remark(&error.to_string());
+        if let Err(error) = self.take_over() {
+            self.halt(StoreError::Io {
+                doing: "take it over",
+                path: "the data directory".into(),
+                source: Arc::new(error),
+            });
         }
     }
 
