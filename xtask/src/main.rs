@@ -13,7 +13,7 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 5] = [
     Step {
         name: "format",
         arguments: &["fmt", "--all", "--check"],
@@ -36,6 +36,12 @@ const STEPS: [Step; 4] = [
     Step {
         name: "tests",
         arguments: &["test", "--workspace", "--locked"],
+        environment: &[],
+    },
+    // A short run; `cargo xtask crash --runs 2000` is the long one.
+    Step {
+        name: "crashes",
+        arguments: &["xtask", "crash", "--runs", "80"],
         environment: &[],
     },
     Step {
@@ -65,7 +71,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!("usage: cargo xtask test | tidy | crash [--runs N] [--seed S] [--json]");
             eprintln!(
-                "  test  format check, lints as errors, layout rules, all tests, documentation"
+                "  test  format check, lints as errors, layout rules, all tests, a short crash run, documentation"
             );
             eprintln!("  tidy  layout rules only");
             eprintln!(

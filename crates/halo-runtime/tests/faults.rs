@@ -67,10 +67,10 @@ fn print(id: &str) -> String {
 /// The response once nothing of it is on its way.
 async fn settled(runtime: &Runtime, id: &str) -> Kept {
     for _ in 0..200 {
-        if let Ok(kept) = runtime.response(caller(), address(id)).await {
-            if !kept.moving {
-                return kept;
-            }
+        if let Ok(kept) = runtime.response(caller(), address(id)).await
+            && !kept.moving
+        {
+            return kept;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
@@ -103,7 +103,7 @@ fn recomputes(reader: Box<dyn halo_journal::Reader>) {
 async fn a_flush_that_fails_lets_nothing_leave_and_is_an_error() {
     for stored in [false, true] {
         let (folder, yard) = (tempfile::tempdir().unwrap(), Yard::default());
-        let (store, faults) = FaultyStore::new(SqliteStore::open(folder.path()).unwrap());
+        let (store, faults) = FaultyStore::boxed(SqliteStore::open(folder.path()).unwrap());
         let runtime = start(store, yard.plugs(), None).unwrap();
         open_gate(&runtime).await;
         faults.send(Fault::Flush { stored }).unwrap();
@@ -136,7 +136,7 @@ async fn a_flush_that_fails_lets_nothing_leave_and_is_an_error() {
 #[tokio::test]
 async fn a_full_disk_lets_nothing_leave_until_there_is_room() {
     let (folder, yard) = (tempfile::tempdir().unwrap(), Yard::default());
-    let (store, faults) = FaultyStore::new(SqliteStore::open(folder.path()).unwrap());
+    let (store, faults) = FaultyStore::boxed(SqliteStore::open(folder.path()).unwrap());
     let runtime = start(store, yard.plugs(), None).unwrap();
     open_gate(&runtime).await;
     faults.send(Fault::Room(Some(1))).unwrap();

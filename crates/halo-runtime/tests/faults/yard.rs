@@ -259,7 +259,7 @@ pub(crate) struct FaultyStore {
 }
 
 impl FaultyStore {
-    pub(crate) fn new(store: SqliteStore) -> (Box<dyn Store>, mpsc::Sender<Fault>) {
+    pub(crate) fn boxed(store: SqliteStore) -> (Box<dyn Store>, mpsc::Sender<Fault>) {
         let (sender, faults) = mpsc::channel();
         (Box::new(Self { store, faults }), sender)
     }
