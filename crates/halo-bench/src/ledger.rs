@@ -193,6 +193,7 @@ fn start(
             plugs: Arc::new(plugs),
             catalog: ("bench.yaml".into(), CATALOG.into()),
             epoch_file: None,
+            retention: halo_runtime::deployment::Retention::default(),
             host,
         },
         tokio.handle().clone(),

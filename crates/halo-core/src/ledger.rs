@@ -156,6 +156,17 @@ impl Ledger {
             .push(reader);
     }
 
+    /// `reader` is not watched with that key any more.
+    pub(crate) fn unwatch_key(&mut self, adapter: u32, key: &str, reader: ComponentRef) {
+        let key = (adapter, Box::from(key));
+        if let Some(readers) = self.waiting.get_mut(&key) {
+            readers.retain(|other| *other != reader);
+            if readers.is_empty() {
+                self.waiting.remove(&key);
+            }
+        }
+    }
+
     /// Those watched with a key, each once; the list starts anew.
     pub(crate) fn watchers(&mut self, adapter: u32, key: &str) -> Vec<ComponentRef> {
         self.waiting

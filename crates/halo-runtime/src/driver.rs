@@ -5,6 +5,7 @@
 
 mod approach;
 mod emissions;
+mod forgetting;
 mod gate;
 mod guarded;
 mod lanes;
@@ -18,6 +19,7 @@ pub use start::{OpenError, Opened};
 
 use crate::{
     clock::Clock,
+    deployment::Retention,
     machine::{BadCatalog, Cause, Machine, Stepped},
     ports::plugs::Plugs,
     turn::{Accepted, Event, Turn},
@@ -59,6 +61,9 @@ pub struct Driver {
     /// How often an emission was handed over in vain.
     retries: HashMap<ComponentRef, u32>,
     wake: Option<Instant>,
+    retention: Retention,
+    /// When responses were dropped last.
+    forgot_at: Instant,
     /// Why nothing is decided at present: the store failed.
     halted: Option<StoreError>,
     host: Host,
@@ -249,7 +254,8 @@ impl Driver {
             body,
         };
         let record = self.chain.link(draft);
-        self.machine.note_record(record.number, &stepped.touched);
+        self.machine
+            .note_record(record.number, at, &stepped.touched);
         self.unsent.records.push(record);
         let touched = stepped.touched.clone();
         if touched
@@ -408,7 +414,8 @@ impl Driver {
 
     /// When time itself is the next input, and how long until then.
     pub fn until_wake(&mut self) -> Option<std::time::Duration> {
-        let wake = self.wake?;
+        let next = [self.wake, self.forget_at()];
+        let wake = next.into_iter().flatten().min()?;
         let nanos = (wake.nanos() - self.clock.now().nanos()).max(0);
         Some(std::time::Duration::from_nanos(
             u64::try_from(nanos).unwrap_or(u64::MAX),
@@ -420,11 +427,14 @@ impl Driver {
         if self.halted.is_some() {
             return;
         }
-        let due = self.wake.is_some_and(|wake| self.clock.now() >= wake);
-        if due {
+        let now = self.clock.now();
+        if self.wake.is_some_and(|wake| now >= wake) {
             self.wake = None;
             let stepped = self.input(Cause::default(), Input::Time, None);
             self.carry_out(stepped);
+        }
+        if !self.stopping {
+            self.forget_due(now);
         }
     }
 

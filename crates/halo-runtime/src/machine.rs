@@ -1,6 +1,7 @@
 //! The engine with what the runtime must remember beside it. Live and when records are read again, one and the same step.
 
 use crate::{
+    books::{Books, Keyed},
     decision::{Decision, decision},
     turn::{Accepted, Event},
 };
@@ -21,10 +22,7 @@ pub struct Machine {
     engine: Engine,
     /// Non-actions that may be on their way without a record of it (P13).
     intended: BTreeSet<ComponentRef>,
-    /// Instances whose token was spent, by binding: observations name them so.
-    bindings: HashMap<Digest, (ComponentRef, u32)>,
-    /// What came under an `Idempotency-Key`, by owner and key.
-    keys: HashMap<(String, String), Keyed>,
+    books: Books,
     /// How many processes took the directory over so far.
     epoch: u64,
     /// What each adapter's name was bound to by the newest of them.
@@ -33,19 +31,8 @@ pub struct Machine {
     versions: HashMap<(String, String), Digest>,
     /// The file name and text of the catalog in force.
     catalog_text: Arc<(String, String)>,
-    /// Which records are about a response, by its number.
-    trail: HashMap<u32, Vec<u64>>,
     /// Whether decisions are put into words: not while records are read again, where nobody hears them.
     tells: bool,
-}
-
-/// A submission under a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keyed {
-    /// The response that it made.
-    pub response: u32,
-    /// The SHA-256 of its text.
-    pub text: Digest,
 }
 
 /// What came of a step.
@@ -125,13 +112,11 @@ impl Machine {
         let mut machine = Self {
             engine: Engine::new(catalog, options),
             intended: BTreeSet::new(),
-            bindings: HashMap::new(),
-            keys: HashMap::new(),
+            books: Books::default(),
             epoch: 0,
             targets: BTreeMap::new(),
             versions: HashMap::new(),
             catalog_text: Arc::new((file.into(), text.into())),
-            trail: HashMap::new(),
             tells: true,
         };
         machine.note_version();
@@ -171,11 +156,10 @@ impl Machine {
                 if let (Some(text), Some(key), Some(Ok(Handled::Submitted { response, .. }))) =
                     (text, cause.key, &stepped.handled)
                 {
-                    let keyed = Keyed {
-                        response: *response,
-                        text,
-                    };
-                    self.keys.insert((cause.by.into(), key.into()), keyed);
+                    let response = *response;
+                    if self.keeps(response) {
+                        self.books.note_key(cause.by, key, Keyed { response, text });
+                    }
                 }
                 stepped
             }
@@ -204,9 +188,30 @@ impl Machine {
     }
 
     /// Remembers that a record is about these responses.
-    pub fn note_record(&mut self, number: u64, touched: &BTreeSet<u32>) {
+    pub fn note_record(&mut self, number: u64, at: Instant, touched: &BTreeSet<u32>) {
         for response in touched {
-            self.trail.entry(*response).or_default().push(number);
+            if self.keeps(*response) {
+                self.books.note_record(*response, number, at);
+            }
+        }
+    }
+
+    /// Takes a response that has not changed since `until` out of the queue of those.
+    pub fn take_quiet(&mut self, until: Instant) -> Option<u32> {
+        self.books.take_quiet(until)
+    }
+
+    fn keeps(&self, response: u32) -> bool {
+        self.engine.response_id(response).is_some()
+    }
+
+    fn forget(&mut self, response: u32) {
+        self.books.forget(response);
+        let at = |position| ComponentRef { response, position };
+        let range = self.intended.range(at(0)..=at(u32::MAX));
+        let gone: Vec<ComponentRef> = range.copied().collect();
+        for at in gone {
+            self.intended.remove(&at);
         }
     }
 
@@ -235,7 +240,7 @@ impl Machine {
             match effect {
                 Effect::Spend(armed) => {
                     let (at, generation) = (armed.component(), armed.generation());
-                    self.bindings.insert(armed.binding(), (at, generation));
+                    self.books.note_binding(armed.binding(), at, generation);
                     stepped.armed.push((at, generation));
                 }
                 Effect::Dispatch(permit) => stepped.calls.push(permit),
@@ -289,6 +294,7 @@ impl Machine {
                     stepped.ready.push(*obligation);
                 }
             }
+            Record::Forgotten { response, .. } => self.forget(*response),
             Record::Updated { address, .. } => stepped.updated.push(address.clone()),
             Record::Answered {
                 component: Some(component),
@@ -317,12 +323,12 @@ impl Machine {
 
     /// The instance whose token was spent under this binding.
     pub fn bound(&self, binding: &Digest) -> Option<(ComponentRef, u32)> {
-        self.bindings.get(binding).copied()
+        self.books.bound(binding)
     }
 
     /// What came under a key.
     pub fn keyed(&self, owner: &str, key: &str) -> Option<Keyed> {
-        self.keys.get(&(owner.to_owned(), key.to_owned())).copied()
+        self.books.keyed(owner, key)
     }
 
     /// How many processes took the directory over so far.
@@ -349,6 +355,11 @@ impl Machine {
 
     /// Numbers of the records about a response, in order.
     pub fn trail(&self, response: u32) -> &[u64] {
-        self.trail.get(&response).map_or(&[], Vec::as_slice)
+        self.books.trail(response)
+    }
+
+    /// What is remembered of each response that is kept.
+    pub fn books(&self) -> &Books {
+        &self.books
     }
 }

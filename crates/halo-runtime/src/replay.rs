@@ -141,7 +141,7 @@ impl Steps {
             self.wake = stepped.wake.or(self.wake);
         }
         let stepped = machine.step(at, cause, turn.event).map_err(of_catalog)?;
-        machine.note_record(number, &stepped.touched);
+        machine.note_record(number, at, &stepped.touched);
         self.wake = stepped.wake.or(self.wake);
         Ok((stepped, turn.decisions))
     }

@@ -132,6 +132,7 @@ fn open(
             plugs: Arc::new(plugs),
             catalog,
             epoch_file,
+            retention: deployment.retention,
             host,
         },
         tokio::runtime::Handle::current(),

@@ -3,6 +3,7 @@
 use super::{Counters, Driver, Host, lanes::Lanes};
 use crate::{
     clock::{Clock, Reading},
+    deployment::Retention,
     epoch::EpochFile,
     machine::{BadCatalog, Cause, Machine},
     ports::plugs::Plugs,
@@ -33,6 +34,8 @@ pub struct Opened {
     pub catalog: (String, String),
     /// The record of the directory's epoch outside of it, where one is configured.
     pub epoch_file: Option<EpochFile>,
+    /// How long what is over is kept.
+    pub retention: Retention,
     /// Where work goes on outside the driver's thread.
     pub host: Host,
 }
@@ -102,6 +105,7 @@ impl Driver {
             plugs,
             catalog,
             epoch_file,
+            retention,
             host,
         } = opened;
         let replayed = replay(store.reader()?, draw_seed()?, progress)?;
@@ -145,6 +149,8 @@ impl Driver {
             lanes: Lanes::default(),
             retries: HashMap::new(),
             wake,
+            retention,
+            forgot_at: Instant::MIN,
             halted: None,
             host,
             events: broadcast::Sender::new(EVENTS_HELD),

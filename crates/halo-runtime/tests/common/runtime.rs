@@ -3,6 +3,7 @@
 use halo_core::{DispatchPermit, EmitPermit, Outcome};
 use halo_journal::{MemoryDisk, Store};
 use halo_runtime::{
+    deployment::Retention,
     driver::Opened,
     ports::{
         Adapter, Answering, OutputPath,
@@ -96,6 +97,11 @@ impl OutputPath for Yard {
 
 /// Starts a runtime over what is on `disk`.
 pub(crate) fn start(disk: &MemoryDisk, plugs: Plugs) -> Runtime {
+    start_keeping(disk, plugs, Retention::default())
+}
+
+/// The same, keeping what is over for another time.
+pub(crate) fn start_keeping(disk: &MemoryDisk, plugs: Plugs, retention: Retention) -> Runtime {
     let store: Box<dyn Store> = Box::new(disk.open());
     Runtime::start(
         |host| Opened {
@@ -103,6 +109,7 @@ pub(crate) fn start(disk: &MemoryDisk, plugs: Plugs) -> Runtime {
             plugs: Arc::new(plugs),
             catalog: ("catalog.yaml".into(), CATALOG.into()),
             epoch_file: None,
+            retention,
             host,
         },
         tokio::runtime::Handle::current(),
