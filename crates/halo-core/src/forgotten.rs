@@ -65,6 +65,13 @@ impl Forgotten {
         let hash = |trace: &Trace| hasher.hash_one(trace.name);
         self.table.insert_unique(hash(&trace), trace, hash);
     }
+
+    /// All of them, by number.
+    pub(crate) fn all(&self) -> Vec<Trace> {
+        let mut all: Vec<Trace> = self.table.iter().copied().collect();
+        all.sort_unstable_by_key(|trace| trace.number);
+        all
+    }
 }
 
 fn half(digest: &Digest) -> Half {

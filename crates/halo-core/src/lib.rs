@@ -25,6 +25,7 @@ mod obligation;
 mod phase;
 mod reason;
 mod response;
+mod shelf;
 mod since;
 mod state;
 mod support;
@@ -34,7 +35,7 @@ mod wellformed;
 
 pub use closure::{RetainedSet, greatest};
 pub use effect::{Effect, Record};
-pub use engine::{Engine, Handled, Options};
+pub use engine::{Damaged, Engine, Handled, Options, Saved};
 pub use entry::{ComponentEntry, ObligationEntry, ResponseEntry};
 pub use envelope::Submission;
 pub use gate::{Armed, DispatchPermit, EmitPermit};

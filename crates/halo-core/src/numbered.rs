@@ -1,5 +1,8 @@
 //! Things that are numbered in the order of their making. A number is never given twice; what is over can be dropped.
 
+/// The most places that are made at once: a damaged number must not take all memory.
+const WIDEST: u32 = 1 << 26;
+
 /// Its members, by number. One that was dropped costs a pointer until all before it are dropped too.
 #[derive(Debug)]
 pub(crate) struct Numbered<T> {
@@ -21,6 +24,32 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T> Numbered<T> {
+    /// Made of members with growing numbers below `next`; nothing where they are not, or lie too far apart.
+    pub(crate) fn restore(next: u32, members: Vec<(u32, T)>) -> Option<Self> {
+        let base = members.first().map_or(next, |(number, _)| *number);
+        if next.checked_sub(base)? > WIDEST {
+            return None;
+        }
+        let mut all = Self {
+            base,
+            ..Self::default()
+        };
+        for (number, member) in members {
+            if number < all.next() || number >= next {
+                return None;
+            }
+            all.fill_up_to(number);
+            all.push(member);
+        }
+        all.fill_up_to(next);
+        Some(all)
+    }
+
+    fn fill_up_to(&mut self, next: u32) {
+        let places = next.saturating_sub(self.base) as usize;
+        self.places.resize_with(places, || None);
+    }
+
     /// The number that the next one gets.
     pub(crate) fn next(&self) -> u32 {
         self.base + self.places.len() as u32
@@ -93,5 +122,20 @@ mod tests {
         }
         assert_eq!((all.places.len(), all.next()), (0, 100));
         assert_eq!(all.get(u32::MAX), None);
+    }
+
+    #[test]
+    fn restored_with_the_same_numbers() {
+        let all = Numbered::restore(9, vec![(3, 'a'), (4, 'b'), (7, 'c')]).unwrap();
+        let found: Vec<(u32, char)> = all
+            .iter()
+            .map(|(number, member)| (number, *member))
+            .collect();
+        assert_eq!(found, [(3, 'a'), (4, 'b'), (7, 'c')]);
+        assert_eq!((all.next(), all.get(5)), (9, None));
+        assert!(Numbered::restore(7, vec![(3, 'a'), (7, 'c')]).is_none());
+        assert!(Numbered::restore(9, vec![(3, 'a'), (3, 'c')]).is_none());
+        assert!(Numbered::restore(u32::MAX, vec![(3, 'a')]).is_none());
+        assert!(Numbered::<char>::restore(9, Vec::new()).is_some_and(|all| all.next() == 9));
     }
 }

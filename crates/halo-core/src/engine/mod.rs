@@ -15,7 +15,10 @@ mod readmit;
 mod recover;
 mod restart;
 mod roll;
+mod save;
 mod submit;
+
+pub use save::{Damaged, Saved};
 
 use crate::{
     component::{Component, UnderWay},
@@ -38,6 +41,7 @@ use halo_canon::Instant;
 use halo_catalog::{BoundField, Catalog, Effect as Leaves, Type};
 use halo_cel::{Index, PathSegment};
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 use std::{
     cmp::Reverse,
     collections::{BTreeSet, BinaryHeap, VecDeque},
@@ -91,7 +95,7 @@ pub(crate) struct Installed {
     reads_digest: Vec<bool>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Timer {
     Component(ComponentRef),
     Obligation(u32),

@@ -55,7 +55,7 @@ impl Engine {
         }
     }
 
-    fn all_components(&self) -> Vec<ComponentRef> {
+    pub(super) fn all_components(&self) -> Vec<ComponentRef> {
         let positions = |(number, response): (u32, &crate::response::Response)| {
             (0..response.components.len() as u32).map(move |position| ComponentRef {
                 response: number,

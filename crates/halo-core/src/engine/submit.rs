@@ -209,7 +209,7 @@ impl Engine {
     }
 
     /// The index of ids, and for each position the first bearer of its id; nothing where there is no id.
-    fn index_ids(&self, ids: &[Option<&str>]) -> (IdIndex, Vec<Option<u32>>) {
+    pub(super) fn index_ids(&self, ids: &[Option<&str>]) -> (IdIndex, Vec<Option<u32>>) {
         let id_of = |position: u32| ids.get(position as usize).copied().flatten().unwrap_or("");
         let mut index = IdIndex::with_capacity(ids.len());
         let mut enter = |(position, id): (usize, &Option<&str>)| {
