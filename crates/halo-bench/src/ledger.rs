@@ -194,6 +194,7 @@ fn start(
             catalog: ("bench.yaml".into(), CATALOG.into()),
             epoch_file: None,
             retention: halo_runtime::deployment::Retention::default(),
+            snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
             host,
         },
         tokio.handle().clone(),

@@ -1,5 +1,9 @@
 //! What the runtime remembers beside the engine, of each response that the engine keeps.
 
+mod saved;
+
+pub use saved::SavedBooks;
+
 use halo_canon::{Digest, Duration, Instant};
 use halo_core::ComponentRef;
 use std::collections::{HashMap, VecDeque};

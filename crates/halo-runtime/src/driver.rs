@@ -10,10 +10,12 @@ mod gate;
 mod guarded;
 mod lanes;
 mod recovery;
+mod snapshots;
 mod start;
 
 pub use approach::{Asked, PULLED_AT_ONCE};
 pub use lanes::GateAnswer;
+pub use snapshots::SNAPSHOT_EVERY;
 pub(crate) use start::draw_seed;
 pub use start::{OpenError, Opened};
 
@@ -29,6 +31,7 @@ use halo_core::{ComponentRef, Engine, Handled, Input, Refusal};
 use halo_journal::{Batch, Chain, Committer, Current, Draft, Record, Settled, StoreError};
 use lanes::Lanes;
 use serde_json::value::RawValue;
+use snapshots::Snapshots;
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     sync::{Arc, mpsc},
@@ -64,6 +67,7 @@ pub struct Driver {
     retention: Retention,
     /// When responses were dropped last.
     forgot_at: Instant,
+    snapshots: Snapshots,
     /// Why nothing is decided at present: the store failed.
     halted: Option<StoreError>,
     host: Host,
@@ -223,6 +227,9 @@ impl Driver {
         for address in &stepped.updated {
             self.keep_state(address, now, quiet);
         }
+        if !quiet {
+            self.snapshot_if_due(now);
+        }
         Ok(stepped)
     }
 
@@ -354,7 +361,10 @@ impl Driver {
         let waits = std::mem::take(&mut self.unsent_waits);
         let records = batch.records.clone();
         match self.committer.send(batch) {
-            Ok(ticket) => self.sent.push_back((ticket, records, waits)),
+            Ok(ticket) => {
+                self.sent.push_back((ticket, records, waits));
+                self.send_snapshot();
+            }
             Err(error) => {
                 self.unsent_waits = waits;
                 self.halt(error);

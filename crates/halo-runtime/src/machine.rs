@@ -1,5 +1,9 @@
 //! The engine with what the runtime must remember beside it. Live and when records are read again, one and the same step.
 
+mod saved;
+
+pub use saved::{SavedMachine, Unusable};
+
 use crate::{
     books::{Books, Keyed},
     decision::{Decision, decision},
@@ -31,6 +35,8 @@ pub struct Machine {
     versions: HashMap<(String, String), Digest>,
     /// The file name and text of the catalog in force.
     catalog_text: Arc<(String, String)>,
+    /// The texts of the catalogs that were in force, by content.
+    texts: HashMap<Digest, Arc<(String, String)>>,
     /// Whether decisions are put into words: not while records are read again, where nobody hears them.
     tells: bool,
 }
@@ -117,6 +123,7 @@ impl Machine {
             targets: BTreeMap::new(),
             versions: HashMap::new(),
             catalog_text: Arc::new((file.into(), text.into())),
+            texts: HashMap::new(),
             tells: true,
         };
         machine.note_version();
@@ -217,6 +224,8 @@ impl Machine {
 
     fn note_version(&mut self) {
         let catalog = self.engine.catalog();
+        self.texts
+            .insert(catalog.content, self.catalog_text.clone());
         self.versions.insert(
             (catalog.name.clone(), catalog.version.clone()),
             catalog.content,

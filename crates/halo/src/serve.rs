@@ -133,6 +133,7 @@ fn open(
             catalog,
             epoch_file,
             retention: deployment.retention,
+            snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
             host,
         },
         tokio::runtime::Handle::current(),

@@ -1,6 +1,6 @@
 //! How a driver begins: from an empty directory, after a crash, and again once a store that failed writes again (P18).
 
-use super::{Counters, Driver, Host, lanes::Lanes};
+use super::{Counters, Driver, Host, lanes::Lanes, snapshots::Snapshots};
 use crate::{
     clock::{Clock, Reading},
     deployment::Retention,
@@ -36,6 +36,8 @@ pub struct Opened {
     pub epoch_file: Option<EpochFile>,
     /// How long what is over is kept.
     pub retention: Retention,
+    /// How many records come between two snapshots.
+    pub snapshot_every: u64,
     /// Where work goes on outside the driver's thread.
     pub host: Host,
 }
@@ -106,6 +108,7 @@ impl Driver {
             catalog,
             epoch_file,
             retention,
+            snapshot_every,
             host,
         } = opened;
         let replayed = replay(store.reader()?, draw_seed()?, progress)?;
@@ -120,6 +123,8 @@ impl Driver {
             tip,
             wake,
             fresh: accepted,
+            from,
+            passed_over,
             ..
         } = match replayed {
             Some(replayed) => replayed,
@@ -129,8 +134,13 @@ impl Driver {
                 newest,
                 wake: None,
                 fresh: Vec::new(),
+                from: 0,
+                passed_over: Vec::new(),
             },
         };
+        for why in &passed_over {
+            host.remark(&format!("{why}; it was passed over"));
+        }
         check_targets(&plugs, machine.targets())?;
         let reply = host.clone();
         let committer = Committer::start(store, Backlog::default(), move |settled| {
@@ -151,6 +161,7 @@ impl Driver {
             wake,
             retention,
             forgot_at: Instant::MIN,
+            snapshots: Snapshots::after(from, snapshot_every),
             halted: None,
             host,
             events: broadcast::Sender::new(EVENTS_HELD),
@@ -300,6 +311,7 @@ impl Driver {
     /// Forgets what was decided since: none of it is durable.
     pub(super) fn refuse_unsent(&mut self) {
         self.unsent = Batch::default();
+        self.snapshots.drop_waiting();
         let Some(error) = self.halted.clone() else {
             return;
         };
@@ -396,6 +408,8 @@ impl Driver {
         if self.halted.is_none() {
             // It is no catalog, so it does not fail to compile.
             let _ = self.event(Cause::default(), Event::Stop {}, None);
+            let now = self.clock.now();
+            self.take_snapshot(now);
         }
         self.ended = true;
     }

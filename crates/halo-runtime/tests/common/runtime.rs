@@ -95,6 +95,7 @@ impl OutputPath for Yard {
     }
 }
 
+#[allow(dead_code, reason = "each test binary uses its part")]
 /// Starts a runtime over what is on `disk`.
 pub(crate) fn start(disk: &MemoryDisk, plugs: Plugs) -> Runtime {
     start_keeping(disk, plugs, Retention::default())
@@ -102,6 +103,16 @@ pub(crate) fn start(disk: &MemoryDisk, plugs: Plugs) -> Runtime {
 
 /// The same, keeping what is over for another time.
 pub(crate) fn start_keeping(disk: &MemoryDisk, plugs: Plugs, retention: Retention) -> Runtime {
+    start_with(disk, plugs, retention, halo_runtime::driver::SNAPSHOT_EVERY)
+}
+
+/// The same, with a snapshot every so many records.
+pub(crate) fn start_with(
+    disk: &MemoryDisk,
+    plugs: Plugs,
+    retention: Retention,
+    snapshot_every: u64,
+) -> Runtime {
     let store: Box<dyn Store> = Box::new(disk.open());
     Runtime::start(
         |host| Opened {
@@ -110,6 +121,7 @@ pub(crate) fn start_keeping(disk: &MemoryDisk, plugs: Plugs, retention: Retentio
             catalog: ("catalog.yaml".into(), CATALOG.into()),
             epoch_file: None,
             retention,
+            snapshot_every,
             host,
         },
         tokio::runtime::Handle::current(),
