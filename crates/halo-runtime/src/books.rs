@@ -6,7 +6,7 @@ pub use saved::SavedBooks;
 
 use halo_canon::{Digest, Duration, Instant};
 use halo_core::ComponentRef;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A response that changed is queued at most once in this time.
 pub const STEP: Duration = Duration::from_millis(1_000);
@@ -43,6 +43,8 @@ pub struct Books {
     keys: HashMap<(String, String), Keyed>,
     /// Responses by the time of a change. The newest entry of each lies less than a step before its last one.
     quiet: VecDeque<(Instant, u32)>,
+    /// Records about responses that were dropped, by the time of that: their texts may be erased one day.
+    gone: VecDeque<(Instant, Vec<u64>)>,
 }
 
 impl Books {
@@ -82,7 +84,7 @@ impl Books {
     }
 
     /// The engine dropped a response.
-    pub fn forget(&mut self, response: u32) {
+    pub fn forget(&mut self, response: u32, at: Instant) {
         let Some(book) = self.responses.remove(&response) else {
             return;
         };
@@ -98,6 +100,34 @@ impl Books {
                 self.keys.remove(&key);
             }
         }
+        self.gone.push_back((at, book.records));
+    }
+
+    /// The records that are about responses only that were dropped before `until`.
+    pub fn erasable(&self, until: Instant) -> Vec<u64> {
+        let gone = self.gone.iter().take_while(|(at, _)| *at < until);
+        let count = gone.clone().count();
+        let mut records: Vec<u64> = gone.flat_map(|(_, records)| records).copied().collect();
+        if !records.is_empty() {
+            let others = self.gone.iter().skip(count).map(|(_, records)| records);
+            let kept = self.responses.values().map(|book| &book.records);
+            let shared: HashSet<u64> = kept.chain(others).flatten().copied().collect();
+            records.retain(|number| !shared.contains(number));
+        }
+        records.sort_unstable();
+        records.dedup();
+        records
+    }
+
+    /// The texts of what was dropped before `until` are erased, or nobody wants them erased.
+    pub fn erased(&mut self, until: Instant) {
+        let count = self.gone.iter().take_while(|(at, _)| *at < until).count();
+        self.gone.drain(..count);
+    }
+
+    /// When the first response was dropped whose texts may be erased one day.
+    pub fn first_gone(&self) -> Option<Instant> {
+        self.gone.front().map(|(at, _)| *at)
     }
 
     /// The instance whose token was spent under this binding.
@@ -135,7 +165,7 @@ impl Books {
         None
     }
 
-    /// How many entries there are of any kind.
+    /// How many entries there are of any kind, but for what may be erased.
     pub fn len(&self) -> usize {
         self.responses.len() + self.bindings.len() + self.keys.len() + self.quiet.len()
     }
@@ -190,8 +220,20 @@ mod tests {
         books.note_key("ann", "k", Keyed { response: 1, text });
         assert_eq!(books.bound(&binding), Some((component, 1)));
         assert_eq!(books.keyed("ann", "k").map(|keyed| keyed.response), Some(1));
-        books.forget(1);
-        books.forget(1);
+        books.note_record(2, 2, at(5));
+        books.note_record(1, 2, at(5));
+        books.forget(1, at(6));
+        books.forget(1, at(7));
+        // Record 2 is about the other one too.
+        assert_eq!(books.erasable(at(7)), [1]);
+        assert!(books.erasable(at(6)).is_empty());
+        books.forget(2, at(8));
+        assert_eq!(books.erasable(at(8)), [1]);
+        assert_eq!(books.erasable(at(9)), [1, 2]);
+        books.erased(at(8));
+        assert_eq!(books.first_gone(), Some(at(8)));
+        books.erased(at(9));
+        assert_eq!(books.first_gone(), None);
         assert_eq!(books.take_quiet(at(9_000)), None);
         assert!(books.is_empty());
     }

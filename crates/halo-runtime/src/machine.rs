@@ -213,7 +213,7 @@ impl Machine {
     }
 
     fn forget(&mut self, response: u32) {
-        self.books.forget(response);
+        self.books.forget(response, self.engine.now());
         let at = |position| ComponentRef { response, position };
         let range = self.intended.range(at(0)..=at(u32::MAX));
         let gone: Vec<ComponentRef> = range.copied().collect();
@@ -365,6 +365,11 @@ impl Machine {
     /// Numbers of the records about a response, in order.
     pub fn trail(&self, response: u32) -> &[u64] {
         self.books.trail(response)
+    }
+
+    /// The texts of what was dropped before `until` are erased, or nobody wants them erased.
+    pub fn erased(&mut self, until: Instant) {
+        self.books.erased(until);
     }
 
     /// What is remembered of each response that is kept.

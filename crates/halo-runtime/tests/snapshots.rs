@@ -240,3 +240,40 @@ async fn what_was_erased_is_counted_and_the_rest_is_computed_again() {
         "{failed}"
     );
 }
+
+/// `retention.payloads`: nothing of a dropped response's payload is left, and all else goes on.
+#[tokio::test]
+async fn payloads_of_what_is_dropped_are_erased() {
+    let disk = MemoryStore::new().disk();
+    let retention = Retention {
+        closed: Duration::ZERO,
+        payloads: Some(Duration::ZERO),
+    };
+    let yard = Yard::default();
+    let runtime = start_with(&disk, yard.plugs(), retention, u64::MAX);
+    gate(&runtime, 1, true).await;
+    submit(&runtime, "secret-1").await;
+    submit(&runtime, "secret-2").await;
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    submit(&runtime, "kept").await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let holds = |text: &str| {
+        let store = disk.open();
+        let records = store.read(0, usize::MAX).unwrap();
+        let bodies = records.iter().filter_map(|record| record.body.clone());
+        let snapshots = store.snapshots().unwrap().into_iter();
+        let snapshots = snapshots.map(|one| String::from_utf8(one.bytes).unwrap());
+        bodies.chain(snapshots).any(|body| body.contains(text))
+    };
+    assert!(!holds(r#"\"to\":\"secret"#), "a payload is left");
+    assert!(holds(r#"\"to\":\"kept"#));
+    runtime.stop().await;
+    let audited = audit(Box::new(disk.open()), |_| {}).unwrap();
+    assert!(audited.ok, "{audited:#?}");
+    assert!(audited.erased > 4 && audited.decisions > 0, "{audited:#?}");
+    let runtime = start_with(&disk, yard.plugs(), retention, u64::MAX);
+    submit(&runtime, "after").await;
+    runtime.stop().await;
+    let calls = yard.left().iter().filter(|one| *one == "call a").count();
+    assert_eq!(calls, 4);
+}

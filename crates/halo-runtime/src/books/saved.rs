@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct SavedBooks {
     responses: Vec<SavedBook>,
     quiet: Vec<(Instant, u32)>,
+    gone: Vec<(Instant, Vec<u64>)>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,6 +38,7 @@ impl Books {
         SavedBooks {
             responses,
             quiet: self.quiet.iter().copied().collect(),
+            gone: self.gone.iter().cloned().collect(),
         }
     }
 
@@ -62,6 +64,7 @@ impl Books {
     pub fn restore(saved: SavedBooks) -> Self {
         let mut books = Self {
             quiet: saved.quiet.into(),
+            gone: saved.gone.into(),
             ..Self::default()
         };
         for saved in saved.responses {
