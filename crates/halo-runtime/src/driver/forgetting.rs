@@ -23,7 +23,7 @@ impl Driver {
 
     /// Drops what was over for long enough.
     pub(super) fn forget_due(&mut self, now: Instant) {
-        if !self.forget_at().is_some_and(|due| due <= now) {
+        if self.forget_at().is_none_or(|due| due > now) {
             return;
         }
         self.forgot_at = now;

@@ -80,7 +80,7 @@ impl Driver {
         first.is_some_and(|first| first < until) && self.snapshots.erased_at.plus(pause) <= now
     }
 
-    fn to_erase(&mut self, now: Instant) -> Erase {
+    fn take_erasable(&mut self, now: Instant) -> Erase {
         let Some(until) = self.erase_until(now) else {
             return Erase {
                 records: Vec::new(),
@@ -97,7 +97,7 @@ impl Driver {
     pub(super) fn take_snapshot(&mut self, now: Instant) {
         let tip = self.chain.tip();
         self.snapshots.last = tip.number;
-        let (saved, erase) = (self.machine.save(now), self.to_erase(now));
+        let (saved, erase) = (self.machine.save(now), self.take_erasable(now));
         self.snapshots.waiting = Some(Waiting { tip, saved, erase });
     }
 
