@@ -199,6 +199,8 @@ fn start(
             plugs: Arc::new(plugs),
             catalog: ("bench.yaml".into(), LANES_CATALOG.into()),
             epoch_file: None,
+            retention: halo_runtime::deployment::Retention::default(),
+            snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
             host,
         },
         tokio.handle().clone(),

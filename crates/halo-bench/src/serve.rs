@@ -107,6 +107,8 @@ async fn halo_server(directory: &Path) -> Result<(SocketAddr, Runtime), BenchErr
             plugs: Arc::new(plugs),
             catalog: ("bench.yaml".into(), LANES_CATALOG.into()),
             epoch_file: None,
+            retention: halo_runtime::deployment::Retention::default(),
+            snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
             host,
         },
         tokio::runtime::Handle::current(),

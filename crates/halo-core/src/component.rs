@@ -1,5 +1,9 @@
 //! A component of a response and its newest instance.
 
+mod saved;
+
+pub(crate) use saved::SavedComponent;
+
 use crate::{
     envelope::{Components, Reference},
     obligation::ObligationId,
@@ -9,14 +13,29 @@ use crate::{
     token::Token,
 };
 use halo_canon::{Digest, Document, Instant, Node, Value};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The slots of an instance's records, parallel to its type's `records`.
 pub(crate) type SlotList = SmallVec<[SlotIx; 4]>;
 
+/// A list of slots as it is saved.
+pub(crate) mod slots {
+    use super::{SlotIx, SlotList};
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(slots: &SlotList, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(slots)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SlotList, D::Error> {
+        Ok(SlotList::from_vec(Vec::<SlotIx>::deserialize(from)?))
+    }
+}
+
 /// What became of a token (P14, P16, P18, P22).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TokenState {
     Live,
     Spent,
@@ -24,7 +43,7 @@ pub(crate) enum TokenState {
 }
 
 /// How far an attempt has come (P13, P15).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum UnderWay {
     /// None is under way.
     Idle,
@@ -117,18 +136,19 @@ pub(crate) struct Component {
 }
 
 /// What must be known of an earlier generation that left: a contradicting observation may come (P17).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PastAction {
     pub(crate) generation: u32,
     pub(crate) failed: bool,
     pub(crate) once_key: Option<Box<str>>,
     pub(crate) once_for: Option<halo_canon::Duration>,
     pub(crate) adapter: u32,
+    #[serde(with = "slots")]
     pub(crate) writes: SlotList,
 }
 
 /// Voices for one instance (P28).
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Approvals {
     pub(crate) by: Vec<Box<str>>,
     /// The quorum came in time; the time limit no longer matters.

@@ -90,6 +90,16 @@ pub enum Record {
         /// Why.
         reasons: Vec<Reason>,
     },
+    /// A response that was over is dropped.
+    Forgotten {
+        /// Its number.
+        response: u32,
+        /// Who submitted it; empty in a run with one owner.
+        #[serde(skip_serializing_if = "str::is_empty")]
+        owner: Box<str>,
+        /// Its id.
+        id: Box<str>,
+    },
     /// An observation contradicts a record (P17): someone must look.
     Contradiction {
         /// About whom.

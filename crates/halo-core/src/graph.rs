@@ -1,6 +1,8 @@
 //! The graph of declared prerequisites [eq. 3]. It cannot be built, or changed, into one with a cycle.
 
+use crate::phase::milestone_rank;
 use halo_catalog::Milestone;
+use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, ops::Range};
 
 /// No further edge.
@@ -34,6 +36,33 @@ impl GraphEdge {
             version: 0,
             next: END,
         }
+    }
+}
+
+/// An edge as it is saved.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct SavedEdge {
+    parent: u32,
+    child: u32,
+    /// The rank of what it waits for; `emitted` shares its own with `dispatched`.
+    phase: u8,
+    emitted: bool,
+    until_left: bool,
+    version: u32,
+}
+
+impl SavedEdge {
+    fn milestone(self) -> Option<Milestone> {
+        let all = [
+            Milestone::Retained,
+            Milestone::Dispatched,
+            Milestone::Observed,
+        ];
+        if self.emitted {
+            return Some(Milestone::Emitted);
+        }
+        all.into_iter()
+            .find(|milestone| milestone_rank(*milestone) == self.phase)
     }
 }
 
@@ -74,6 +103,54 @@ impl ResponseGraph {
             }
         }
         (graph, cyclic)
+    }
+
+    /// The prerequisites in force, in the order of their making: dependents are told of in the reverse of it.
+    pub(crate) fn save(&self) -> Vec<SavedEdge> {
+        let edges = (0..).zip(&self.edges);
+        let in_force = edges.filter(|(index, edge)| {
+            let own = self.parents.get(edge.child as usize);
+            own.is_some_and(|range| range.contains(index))
+        });
+        in_force
+            .map(|(_, edge)| SavedEdge {
+                parent: edge.parent,
+                child: edge.child,
+                phase: milestone_rank(edge.phase),
+                emitted: edge.phase == Milestone::Emitted,
+                until_left: edge.until_left,
+                version: edge.version,
+            })
+            .collect()
+    }
+
+    /// The graph again. Nothing where the edges are none of such a graph.
+    pub(crate) fn restore(nodes: usize, saved: Vec<SavedEdge>) -> Option<Self> {
+        let mut graph = Self {
+            edges: Vec::with_capacity(saved.len()),
+            parents: vec![0..0; nodes],
+            first_child: vec![END; nodes],
+        };
+        for saved in saved {
+            let index = graph.edges.len() as u32;
+            let first = graph.first_child.get_mut(saved.parent as usize)?;
+            let mut edge = GraphEdge::new(saved.parent, saved.child, saved.milestone()?);
+            edge.until_left = saved.until_left;
+            edge.version = saved.version;
+            edge.next = *first;
+            *first = index;
+            // The edges of a child stand together.
+            let own = graph.parents.get_mut(saved.child as usize)?;
+            if own.start == own.end {
+                *own = index..index;
+            }
+            if own.end != index {
+                return None;
+            }
+            own.end += 1;
+            graph.edges.push(edge);
+        }
+        graph.nodes_on_cycles().is_empty().then_some(graph)
     }
 
     fn link(&mut self, nodes: usize) {

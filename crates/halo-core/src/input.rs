@@ -225,6 +225,11 @@ pub enum Input {
         /// What they found.
         settlement: Settlement,
     },
+    /// Responses that are over need not be kept any longer. Those that are not over stay as they are.
+    Forget {
+        /// Their numbers.
+        responses: Vec<u32>,
+    },
     /// The runtime started again (P18). What was under way is in doubt.
     Restart {
         /// Non-actions that may have been handed over without a record of it; in doubt like what was under way.

@@ -1,15 +1,20 @@
 //! What must never happen twice: sequence numbers (P14) and `once` keys (P27).
 
+mod saved;
+
+pub(crate) use saved::SavedLedger;
+
 use crate::phase::ComponentRef;
 use foldhash::quality::SeedableRandomState;
 use halo_canon::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
 /// How far above the highest used number a given one may lie (P2).
 const SEQUENCE_LEAD: u64 = 1024;
 
 /// The numbers of one adapter.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct AdapterLedger {
     name: Box<str>,
     highest: u64,
@@ -18,7 +23,7 @@ struct AdapterLedger {
 }
 
 /// Who holds a `once` key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Holder {
     pub(crate) component: ComponentRef,
     pub(crate) generation: u32,
@@ -154,6 +159,17 @@ impl Ledger {
             .entry((adapter, key.into()))
             .or_default()
             .push(reader);
+    }
+
+    /// `reader` is not watched with that key any more.
+    pub(crate) fn unwatch_key(&mut self, adapter: u32, key: &str, reader: ComponentRef) {
+        let key = (adapter, Box::from(key));
+        if let Some(readers) = self.waiting.get_mut(&key) {
+            readers.retain(|other| *other != reader);
+            if readers.is_empty() {
+                self.waiting.remove(&key);
+            }
+        }
     }
 
     /// Those watched with a key, each once; the list starts anew.

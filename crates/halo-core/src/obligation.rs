@@ -72,7 +72,7 @@ impl ObligationState {
 }
 
 /// What a denial leaves behind where a route is named (P19).
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Obligation {
     pub(crate) component: ComponentRef,
     pub(crate) generation: u32,
@@ -88,6 +88,7 @@ pub(crate) struct Obligation {
     /// Where there is nothing to refresh: whether the assignee reported support.
     pub(crate) reported: bool,
     /// The slots that its `ready` condition reads, by the type's record slots.
+    #[serde(with = "crate::component::slots")]
     pub(crate) slots: crate::component::SlotList,
     pub(crate) attempt: u32,
     pub(crate) expires: Instant,

@@ -108,6 +108,8 @@ pub(crate) struct Response {
     pub(crate) components: Vec<Component>,
     pub(crate) graph: ResponseGraph,
     pub(crate) index: IdIndex,
+    /// Its obligations, in order of creation.
+    pub(crate) obligations: Vec<u32>,
 }
 
 /// Positions by id: the first bearer of each.

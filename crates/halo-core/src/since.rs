@@ -2,12 +2,13 @@
 //! and not again by every look of the gate at every instance that binds them.
 
 use halo_canon::Value;
+use serde::{Deserialize, Serialize};
 
 /// No member of the value itself.
 pub(crate) const NO_PLACE: u32 = u32::MAX;
 
 /// The past of one record's value, in numbers of its updates.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Since {
     /// The latest update that brought another value.
     update: u64,
@@ -18,7 +19,7 @@ pub(crate) struct Since {
 }
 
 /// A member of a value as it was once.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Moment {
     update: u64,
     place: u32,

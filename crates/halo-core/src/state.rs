@@ -1,5 +1,9 @@
 //! P8: the trusted state `C_t`, one record a slot, and who reads which slot (P10).
 
+mod saved;
+
+pub(crate) use saved::{SavedBound, SavedState};
+
 use crate::{
     component::SlotList,
     phase::ComponentRef,
@@ -14,6 +18,7 @@ use halo_canon::{
 use halo_catalog::{Bound, BoundField};
 use halo_cel::{Index, PathSegment};
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 use std::{hash::BuildHasher, sync::Arc};
 
 /// Position of a slot in [`State`].
@@ -50,7 +55,7 @@ impl StoredRecord {
 }
 
 /// An action that left and whose effect on a record is not yet seen (P29).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Unsettled {
     pub(crate) writer: ComponentRef,
     pub(crate) generation: u32,

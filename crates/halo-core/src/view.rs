@@ -131,14 +131,21 @@ impl RecordView<'_> {
 }
 
 impl Engine {
-    /// All responses, in order of submission.
+    /// All responses that are kept, in order of submission.
     pub fn responses(&self) -> impl Iterator<Item = ResponseView<'_>> {
-        (0..self.responses.len() as u32).filter_map(|number| self.response(number))
+        self.responses
+            .iter()
+            .filter_map(|(number, _)| self.response(number))
+    }
+
+    /// The numbers of all responses that are kept, in order.
+    pub fn response_numbers(&self) -> impl DoubleEndedIterator<Item = u32> {
+        self.responses.iter().map(|(number, _)| number)
     }
 
     /// A response by number.
     pub fn response(&self, number: u32) -> Option<ResponseView<'_>> {
-        let response = self.responses.get(number as usize)?;
+        let response = self.responses.get(number)?;
         let at = |position| ComponentRef {
             response: number,
             position,
@@ -156,14 +163,12 @@ impl Engine {
 
     /// The id of a response.
     pub fn response_id(&self, number: u32) -> Option<&str> {
-        self.responses
-            .get(number as usize)
-            .map(|response| &*response.id)
+        self.responses.get(number).map(|response| &*response.id)
     }
 
     /// The name of a response.
     pub fn response_name(&self, number: u32) -> Option<ResponseName> {
-        let response = self.responses.get(number as usize)?;
+        let response = self.responses.get(number)?;
         Some(ResponseName {
             owner: response.owner.clone(),
             id: response.id.clone(),
@@ -174,29 +179,28 @@ impl Engine {
     pub fn owners_of(&self, id: &str) -> Vec<&str> {
         let responses = self.responses.iter();
         responses
-            .filter(|response| *response.id == *id)
-            .map(|response| &*response.owner)
+            .filter(|(_, response)| *response.id == *id)
+            .map(|(_, response)| &*response.owner)
             .collect()
     }
 
     /// The obligations of a response, in order of creation.
     pub fn obligations_of(&self, response: u32) -> Vec<ObligationId> {
-        let all = (0..).map(ObligationId).zip(&self.obligations);
-        all.filter(|(_, obligation)| obligation.component.response == response)
-            .map(|(id, _)| id)
-            .collect()
+        let response = self.responses.get(response);
+        let ids = response.map_or(&[][..], |response| &response.obligations);
+        ids.iter().copied().map(ObligationId).collect()
     }
 
     /// Whether anything of a response is retained or pending.
     pub fn is_live(&self, response: u32) -> bool {
         self.responses
-            .get(response as usize)
+            .get(response)
             .is_some_and(|response| response.components.iter().any(|one| one.phase.is_live()))
     }
 
-    /// How many responses there are: the number of the next one.
+    /// How many responses there were so far: the number of the next one.
     pub fn response_count(&self) -> u32 {
-        self.responses.len() as u32
+        self.responses.next()
     }
 
     /// What an approver must know of an instance that waits for approval (P28); nothing of one that does not.
@@ -272,15 +276,17 @@ impl Engine {
         })
     }
 
-    /// All obligations, in order of creation.
+    /// All obligations that are kept, in order of creation.
     pub fn obligations(&self) -> impl Iterator<Item = ObligationView<'_>> {
-        (0..self.obligations.len() as u32).filter_map(|id| self.obligation(ObligationId(id)))
+        self.obligations
+            .iter()
+            .filter_map(|(id, _)| self.obligation(ObligationId(id)))
     }
 
     /// An obligation by number.
     pub fn obligation(&self, id: ObligationId) -> Option<ObligationView<'_>> {
-        let obligation = self.obligations.get(id.0 as usize)?;
-        let response = self.responses.get(obligation.component.response as usize)?;
+        let obligation = self.obligations.get(id.0)?;
+        let response = self.responses.get(obligation.component.response)?;
         let name = |position: &u32| response.get(*position).map(crate::component::Component::id);
         let address = |(slot, refreshed): &(u32, bool)| (self.state.address(*slot), *refreshed);
         Some(ObligationView {

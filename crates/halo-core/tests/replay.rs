@@ -111,6 +111,9 @@ fn every_input_survives_the_journal() {
             component: component.clone(),
         },
         Input::restart(),
+        Input::Forget {
+            responses: vec![0, u32::MAX],
+        },
     ];
     for (payload, token, sequence) in [
         (None, None, None),

@@ -11,6 +11,8 @@
 
 #[path = "common/mod.rs"]
 mod common;
+#[path = "rules/forgetting.rs"]
+mod forgetting;
 #[path = "rules/p01_well_formed.rs"]
 mod p01_well_formed;
 #[path = "rules/p04_identity.rs"]

@@ -101,6 +101,14 @@ fn note_admissions(event: &Event<'_>, memory: &mut Memory) {
         Input::Candidates { .. } if done => memory.count("candidates"),
         Input::Roll { .. } if done => memory.count("roll"),
         Input::Withdraw { .. } if done => memory.count("withdraw"),
+        Input::Submit { .. } => {
+            if let Ok(Handled::Submitted { response, new }) = event.handled
+                && !new
+                && event.after.keys().all(|at| at.response != *response)
+            {
+                memory.count("forgotten, and known");
+            }
+        }
         Input::LastLook { .. } => {
             if let Ok(Handled::Answered(answer)) = event.handled {
                 memory.count(match answer {
@@ -762,6 +770,7 @@ fn every_invariant_holds_after_every_event_of_every_schedule() {
         "candidates",
         "roll",
         "withdraw",
+        "forgotten, and known",
         "look: authorized",
         "look: unsupported",
         "look: prerequisite_excluded",

@@ -300,6 +300,7 @@ fn keeps_snapshots(subject: &mut dyn Subject) -> Checked {
     damage(&mut *store, third)?;
     let mut store = subject.reopen(store);
     check(store.latest_snapshot()?.as_ref() == Some(second))?;
+    check(store.snapshots()? == [second.clone()])?;
     damage(&mut *store, second)?;
     check(store.latest_snapshot()?.is_none())?;
     store.save_snapshot(second)?;

@@ -124,10 +124,15 @@ impl Reader for MemoryStore {
     }
 
     fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
+        Ok(self.snapshots()?.into_iter().next())
+    }
+
+    fn snapshots(&self) -> Result<Vec<Snapshot>, StoreError> {
         let kept = lock(&self.kept);
-        let mut newest_first = kept.snapshots.iter().rev();
-        let sound = newest_first.find(|snapshot| snapshot.is_sound() && kept.has(snapshot.after()));
-        Ok(sound.cloned())
+        let newest_first = kept.snapshots.iter().rev();
+        let sound =
+            newest_first.filter(|snapshot| snapshot.is_sound() && kept.has(snapshot.after()));
+        Ok(sound.cloned().collect())
     }
 }
 

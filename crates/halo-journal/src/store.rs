@@ -109,6 +109,9 @@ pub trait Reader: Send {
     /// The newest snapshot that is sound and follows a record of this chain. Snapshots save time and nothing else: a
     /// damaged one is passed over.
     fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError>;
+
+    /// All snapshots that are sound and follow a record of this chain, newest first.
+    fn snapshots(&self) -> Result<Vec<Snapshot>, StoreError>;
 }
 
 /// Keeps the journal. One writer at a time.

@@ -35,6 +35,11 @@ pub enum Failure {
     /// Several owners have a response of that id: say which.
     #[error("several owners have a response `{0}`: say `?owner=`")]
     Ambiguous(String),
+    /// There was such a thing; it is over, and nothing of it is kept but the journal's records.
+    #[error(
+        "{0} was accepted and is over; it is not kept any more: the journal tells what became of it"
+    )]
+    Gone(String),
     /// What the caller saw is not what is there.
     #[error("{0}")]
     Outdated(String),
@@ -71,7 +76,13 @@ impl Caller {
         address: &Address,
     ) -> Result<ResponseName, Failure> {
         let engine = driver.engine();
-        let not_found = || Failure::NotFound(format!("response `{}`", shorten(&address.id)));
+        let missing = |name: &ResponseName| {
+            let what = format!("response `{}`", shorten(&address.id));
+            match engine.forgotten(name) {
+                Some(_) => Failure::Gone(what),
+                None => Failure::NotFound(what),
+            }
+        };
         let named = |owner: &str| ResponseName {
             owner: owner.into(),
             id: address.id.as_str().into(),
@@ -84,19 +95,20 @@ impl Caller {
                 .is_some_and(|owner| owner != self.name);
             return match engine.find_response(&name) {
                 Some(_) if !foreign => Ok(name),
-                _ => Err(not_found()),
+                _ => Err(missing(&name)),
             };
         }
         if let Some(owner) = &address.owner {
             let name = named(owner);
-            return engine
-                .find_response(&name)
-                .map(|_| name)
-                .ok_or_else(not_found);
+            return match engine.find_response(&name) {
+                Some(_) => Ok(name),
+                None => Err(missing(&name)),
+            };
         }
         let mut owners = engine.owners_of(&address.id);
         match (owners.pop(), owners.is_empty()) {
-            (None, _) => Err(not_found()),
+            // Whose it was is not told: that of no owner is the one that a run without tokens has.
+            (None, _) => Err(missing(&named(""))),
             (Some(owner), true) => Ok(named(owner)),
             (Some(_), false) => Err(Failure::Ambiguous(shorten(&address.id))),
         }

@@ -1,6 +1,7 @@
 //! `halo audit verify`: the chain, and every decision computed once more from what was recorded (I8).
 
 use crate::{
+    decision::Decision,
     driver::draw_seed,
     replay::{ReplayError, Reread, reread},
 };
@@ -22,6 +23,10 @@ pub struct Audit {
     pub decisions: u64,
     /// Submissions that were refused and whose text was too long to keep: their refusal can't be computed again.
     pub not_kept: u64,
+    /// Records whose text was erased: the chain holds their digest only.
+    pub erased: u64,
+    /// Records whose text is there, but which rest on an erased one: their decisions can't be computed again.
+    pub unfounded: u64,
     /// What is wrong, by record; after a broken chain nothing further is read.
     pub faults: Vec<Fault>,
 }
@@ -45,9 +50,10 @@ pub fn audit(
     let mut audit = Audit::default();
     let read = reread(reader, draw_seed()?, |reread| {
         audit.records += 1;
-        audit.compare(&reread);
-        if reread.number.is_multiple_of(1_000) {
-            progress(reread.number);
+        let number = reread.number();
+        audit.take(reread);
+        if number.is_multiple_of(1_000) {
+            progress(number);
         }
     });
     match read {
@@ -63,19 +69,24 @@ pub fn audit(
 }
 
 impl Audit {
-    fn compare(&mut self, reread: &Reread) {
-        if reread.not_kept {
-            self.not_kept += 1;
-            return;
+    fn take(&mut self, reread: Reread) {
+        match reread {
+            Reread::NotKept(_) => self.not_kept += 1,
+            Reread::Erased(_) => self.erased += 1,
+            Reread::Unfounded(_) => self.unfounded += 1,
+            Reread::Both(number, recorded, now) => self.compare(number, &recorded, &now),
         }
+    }
+
+    fn compare(&mut self, record: u64, recorded: &RawValue, decided: &[Decision]) {
         // Its parts are text, numbers and maps with text keys: they have a JSON form.
-        let now = serde_json::to_string(&reread.now).unwrap_or_default();
-        if now == reread.recorded.get() {
-            self.decisions += reread.now.len() as u64;
+        let now = serde_json::to_string(decided).unwrap_or_default();
+        if now == recorded.get() {
+            self.decisions += decided.len() as u64;
         } else if self.faults.len() < SHOWN {
             self.faults.push(Fault {
-                record: reread.number,
-                what: difference(&reread.recorded, &now),
+                record,
+                what: difference(recorded, &now),
             });
         }
     }

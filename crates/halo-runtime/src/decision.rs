@@ -19,6 +19,16 @@ pub enum Decision {
         /// Which.
         response: ResponseName,
     },
+    /// A response that was forgotten since, again with the same content: nothing was made.
+    KnownForgotten {
+        /// Its number.
+        number: u32,
+    },
+    /// A response that was over was dropped from memory.
+    Forgotten {
+        /// Which.
+        response: ResponseName,
+    },
     /// An input was refused.
     Refused {
         /// The code.
@@ -124,8 +134,12 @@ pub fn decision(engine: &Engine, record: Record) -> Option<Decision> {
         Record::Submitted { response, .. } => Decision::Submitted {
             response: engine.response_name(response)?,
         },
-        Record::Resubmitted { response } => Decision::Resubmitted {
-            response: engine.response_name(response)?,
+        Record::Resubmitted { response } => match engine.response_name(response) {
+            Some(response) => Decision::Resubmitted { response },
+            None => Decision::KnownForgotten { number: response },
+        },
+        Record::Forgotten { owner, id, .. } => Decision::Forgotten {
+            response: ResponseName { owner, id },
         },
         Record::Refused(refusal) => Decision::Refused {
             code: refusal.code.name(),

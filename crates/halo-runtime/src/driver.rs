@@ -5,19 +5,23 @@
 
 mod approach;
 mod emissions;
+mod forgetting;
 mod gate;
 mod guarded;
 mod lanes;
 mod recovery;
+mod snapshots;
 mod start;
 
 pub use approach::{Asked, PULLED_AT_ONCE};
 pub use lanes::GateAnswer;
+pub use snapshots::SNAPSHOT_EVERY;
 pub(crate) use start::draw_seed;
 pub use start::{OpenError, Opened};
 
 use crate::{
     clock::Clock,
+    deployment::Retention,
     epoch::EpochFile,
     fault,
     machine::{BadCatalog, Cause, Machine, Stepped},
@@ -29,6 +33,7 @@ use halo_core::{ComponentRef, Engine, Handled, Input, Refusal};
 use halo_journal::{Batch, Chain, Committer, Current, Draft, Record, Settled, StoreError};
 use lanes::Lanes;
 use serde_json::value::RawValue;
+use snapshots::Snapshots;
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     sync::{Arc, mpsc},
@@ -61,6 +66,10 @@ pub struct Driver {
     /// How often an emission was handed over in vain.
     retries: HashMap<ComponentRef, u32>,
     wake: Option<Instant>,
+    retention: Retention,
+    /// When responses were dropped last.
+    forgot_at: Instant,
+    snapshots: Snapshots,
     /// Why nothing is decided at present: the store failed.
     halted: Option<StoreError>,
     epoch_file: Option<EpochFile>,
@@ -225,6 +234,9 @@ impl Driver {
         for address in &stepped.updated {
             self.keep_state(address, now, quiet);
         }
+        if !quiet {
+            self.snapshot_if_due(now);
+        }
         fault::point("turn.after");
         Ok(stepped)
     }
@@ -257,7 +269,8 @@ impl Driver {
             body,
         };
         let record = self.chain.link(draft);
-        self.machine.note_record(record.number, &stepped.touched);
+        self.machine
+            .note_record(record.number, at, &stepped.touched);
         self.unsent.records.push(record);
         let touched = stepped.touched.clone();
         if touched
@@ -364,6 +377,7 @@ impl Driver {
             Ok(ticket) => {
                 fault::point("batch.sent");
                 self.sent.push_back((ticket, records, waits));
+                self.send_snapshot();
             }
             Err(error) => {
                 self.unsent_waits = waits;
@@ -430,7 +444,8 @@ impl Driver {
 
     /// When time itself is the next input, and how long until then.
     pub fn until_wake(&mut self) -> Option<std::time::Duration> {
-        let wake = self.wake?;
+        let next = [self.wake, self.forget_at()];
+        let wake = next.into_iter().flatten().min()?;
         let nanos = (wake.nanos() - self.clock.now().nanos()).max(0);
         Some(std::time::Duration::from_nanos(
             u64::try_from(nanos).unwrap_or(u64::MAX),
@@ -442,11 +457,14 @@ impl Driver {
         if self.halted.is_some() {
             return;
         }
-        let due = self.wake.is_some_and(|wake| self.clock.now() >= wake);
-        if due {
+        let now = self.clock.now();
+        if self.wake.is_some_and(|wake| now >= wake) {
             self.wake = None;
             let stepped = self.input(Cause::default(), Input::Time, None);
             self.carry_out(stepped);
+        }
+        if !self.stopping {
+            self.forget_due(now);
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod audit;
+pub mod books;
 pub mod clock;
 pub mod decision;
 pub mod deployment;

@@ -1,6 +1,14 @@
 //! The engine with what the runtime must remember beside it. Live and when records are read again, one and the same step.
 
+mod holdings;
+mod saved;
+
+pub use saved::{SavedMachine, Unusable};
+
+use holdings::Holdings;
+
 use crate::{
+    books::{Books, Keyed},
     decision::{Decision, decision},
     turn::{Accepted, Event},
 };
@@ -21,10 +29,7 @@ pub struct Machine {
     engine: Engine,
     /// Non-actions that may be on their way without a record of it (P13).
     intended: BTreeSet<ComponentRef>,
-    /// Instances whose token was spent, by binding: observations name them so.
-    bindings: HashMap<Digest, (ComponentRef, u32)>,
-    /// What came under an `Idempotency-Key`, by owner and key.
-    keys: HashMap<(String, String), Keyed>,
+    books: Books,
     /// How many processes took the directory over so far.
     epoch: u64,
     /// What each adapter's name was bound to by the newest of them.
@@ -33,25 +38,11 @@ pub struct Machine {
     versions: HashMap<(String, String), Digest>,
     /// The file name and text of the catalog in force.
     catalog_text: Arc<(String, String)>,
-    /// Responses with something live, and how many each owner has.
-    live: HashMap<u32, Box<str>>,
-    live_of: HashMap<Box<str>, u64>,
-    /// Open obligations, and how many each owner has.
-    open: HashMap<ObligationId, Box<str>>,
-    open_of: HashMap<Box<str>, u64>,
-    /// Which records are about a response, by its number.
-    trail: HashMap<u32, Vec<u64>>,
+    holdings: Holdings,
+    /// The texts of the catalogs that were in force, by content.
+    texts: HashMap<Digest, Arc<(String, String)>>,
     /// Whether decisions are put into words: not while records are read again, where nobody hears them.
     tells: bool,
-}
-
-/// A submission under a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keyed {
-    /// The response that it made.
-    pub response: u32,
-    /// The SHA-256 of its text.
-    pub text: Digest,
 }
 
 /// What came of a step.
@@ -131,17 +122,13 @@ impl Machine {
         let mut machine = Self {
             engine: Engine::new(catalog, options),
             intended: BTreeSet::new(),
-            bindings: HashMap::new(),
-            keys: HashMap::new(),
+            books: Books::default(),
             epoch: 0,
             targets: BTreeMap::new(),
             versions: HashMap::new(),
             catalog_text: Arc::new((file.into(), text.into())),
-            live: HashMap::new(),
-            live_of: HashMap::new(),
-            open: HashMap::new(),
-            open_of: HashMap::new(),
-            trail: HashMap::new(),
+            holdings: Holdings::default(),
+            texts: HashMap::new(),
             tells: true,
         };
         machine.note_version();
@@ -181,11 +168,10 @@ impl Machine {
                 if let (Some(text), Some(key), Some(Ok(Handled::Submitted { response, .. }))) =
                     (text, cause.key, &stepped.handled)
                 {
-                    let keyed = Keyed {
-                        response: *response,
-                        text,
-                    };
-                    self.keys.insert((cause.by.into(), key.into()), keyed);
+                    let response = *response;
+                    if self.keeps(response) {
+                        self.books.note_key(cause.by, key, Keyed { response, text });
+                    }
                 }
                 stepped
             }
@@ -219,9 +205,30 @@ impl Machine {
     }
 
     /// Remembers that a record is about these responses.
-    pub fn note_record(&mut self, number: u64, touched: &BTreeSet<u32>) {
+    pub fn note_record(&mut self, number: u64, at: Instant, touched: &BTreeSet<u32>) {
         for response in touched {
-            self.trail.entry(*response).or_default().push(number);
+            if self.keeps(*response) {
+                self.books.note_record(*response, number, at);
+            }
+        }
+    }
+
+    /// Takes a response that has not changed since `until` out of the queue of those.
+    pub fn take_quiet(&mut self, until: Instant) -> Option<u32> {
+        self.books.take_quiet(until)
+    }
+
+    fn keeps(&self, response: u32) -> bool {
+        self.engine.response_id(response).is_some()
+    }
+
+    fn forget(&mut self, response: u32) {
+        self.books.forget(response, self.engine.now());
+        let at = |position| ComponentRef { response, position };
+        let range = self.intended.range(at(0)..=at(u32::MAX));
+        let gone: Vec<ComponentRef> = range.copied().collect();
+        for at in gone {
+            self.intended.remove(&at);
         }
     }
 
@@ -237,6 +244,8 @@ impl Machine {
 
     fn note_version(&mut self) {
         let catalog = self.engine.catalog();
+        self.texts
+            .insert(catalog.content, self.catalog_text.clone());
         self.versions.insert(
             (catalog.name.clone(), catalog.version.clone()),
             catalog.content,
@@ -260,7 +269,7 @@ impl Machine {
             match effect {
                 Effect::Spend(armed) => {
                     let (at, generation) = (armed.component(), armed.generation());
-                    self.bindings.insert(armed.binding(), (at, generation));
+                    self.books.note_binding(armed.binding(), at, generation);
                     stepped.armed.push((at, generation));
                 }
                 Effect::Dispatch(permit) => stepped.calls.push(permit),
@@ -277,27 +286,9 @@ impl Machine {
             }
         }
         for response in &stepped.touched {
-            self.count_live(*response);
+            self.holdings.note_response(&self.engine, *response);
         }
         stepped
-    }
-
-    /// Counts a response as live, or not any more.
-    fn count_live(&mut self, number: u32) {
-        let lives = self.engine.is_live(number);
-        if lives == self.live.contains_key(&number) {
-            return;
-        }
-        let Some(response) = self.engine.response_name(number) else {
-            return;
-        };
-        count(
-            &mut self.live,
-            &mut self.live_of,
-            number,
-            response.owner,
-            lives,
-        );
     }
 
     fn note(&mut self, record: &Record, stepped: &mut Stepped) {
@@ -330,13 +321,14 @@ impl Machine {
             Record::Obligation { obligation, state } => {
                 if let Some(view) = self.engine.obligation(*obligation) {
                     touch(&view.at);
-                    let (owner, open) = (view.owner.into(), state.is_open());
-                    count(&mut self.open, &mut self.open_of, *obligation, owner, open);
                 }
+                self.holdings
+                    .note_obligation(&self.engine, *obligation, *state);
                 if *state == ObligationState::ReadyForReadmission {
                     stepped.ready.push(*obligation);
                 }
             }
+            Record::Forgotten { response, .. } => self.forget(*response),
             Record::Updated { address, .. } => stepped.updated.push(address.clone()),
             Record::Answered {
                 component: Some(component),
@@ -356,18 +348,17 @@ impl Machine {
 
     /// How many responses with something live, and how many open obligations, an owner has.
     pub fn holdings(&self, owner: &str) -> (u64, u64) {
-        let of = |counts: &HashMap<Box<str>, u64>| counts.get(owner).copied().unwrap_or(0);
-        (of(&self.live_of), of(&self.open_of))
+        self.holdings.of_owner(owner)
     }
 
     /// How many obligations are open.
-    pub fn open(&self) -> u64 {
-        self.open_of.values().sum()
+    pub fn open(&self) -> usize {
+        self.holdings.all().1
     }
 
     /// How many responses have something live.
     pub fn live(&self) -> usize {
-        self.live.len()
+        self.holdings.all().0
     }
 
     /// The engine, to read.
@@ -382,12 +373,12 @@ impl Machine {
 
     /// The instance whose token was spent under this binding.
     pub fn bound(&self, binding: &Digest) -> Option<(ComponentRef, u32)> {
-        self.bindings.get(binding).copied()
+        self.books.bound(binding)
     }
 
     /// What came under a key.
     pub fn keyed(&self, owner: &str, key: &str) -> Option<Keyed> {
-        self.keys.get(&(owner.to_owned(), key.to_owned())).copied()
+        self.books.keyed(owner, key)
     }
 
     /// How many processes took the directory over so far.
@@ -414,32 +405,16 @@ impl Machine {
 
     /// Numbers of the records about a response, in order.
     pub fn trail(&self, response: u32) -> &[u64] {
-        self.trail.get(&response).map_or(&[], Vec::as_slice)
+        self.books.trail(response)
     }
-}
 
-/// Enters or removes one thing of an owner, and keeps the owner's count in step.
-fn count<K: Eq + std::hash::Hash>(
-    things: &mut HashMap<K, Box<str>>,
-    counts: &mut HashMap<Box<str>, u64>,
-    key: K,
-    owner: Box<str>,
-    there: bool,
-) {
-    let was = things.contains_key(&key);
-    if there == was {
-        return;
+    /// The texts of what was dropped before `until` are erased, or nobody wants them erased.
+    pub fn erased(&mut self, until: Instant) {
+        self.books.erased(until);
     }
-    if there {
-        *counts.entry(owner.clone()).or_default() += 1;
-        things.insert(key, owner);
-        return;
-    }
-    things.remove(&key);
-    if let Some(count) = counts.get_mut(&owner) {
-        *count = count.saturating_sub(1);
-        if *count == 0 {
-            counts.remove(&owner);
-        }
+
+    /// What is remembered of each response that is kept.
+    pub fn books(&self) -> &Books {
+        &self.books
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::{
     decision::Decision,
-    machine::{BadCatalog, Cause, Machine, Stepped},
+    driver::draw_seed,
+    machine::{BadCatalog, Cause, Machine, SavedMachine, Stepped, Unusable},
     turn::{Accepted, Event, Turn},
 };
 use halo_canon::Instant;
 use halo_core::Seed;
-use halo_journal::{ChainFault, Current, Reader, Record, StoreError, Tip, Verifier};
+use halo_journal::{ChainFault, Current, Reader, Record, Snapshot, StoreError, Tip, Verifier};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
 use std::sync::mpsc;
@@ -62,32 +63,38 @@ pub struct Replayed {
     pub wake: Option<Instant>,
     /// State accepted after the newest record: the next one tells of it.
     pub fresh: Vec<Accepted>,
+    /// The record that the snapshot follows from which it was read on; 0: everything was read.
+    pub from: u64,
+    /// Why newer snapshots were passed over.
+    pub passed_over: Vec<String>,
 }
 
 /// A record whose place in the chain was checked, and whose text was read.
 pub struct Checked<D> {
     number: u64,
+    tip: Tip,
     at: Instant,
-    turn: Turn<D>,
+    /// Nothing: it was erased.
+    turn: Option<Turn<D>>,
 }
 
 /// Checks records and reads their texts, one after the other.
-#[derive(Default)]
 struct Checker(Verifier);
 
 impl Checker {
     fn check<D: DeserializeOwned>(&mut self, record: &Record) -> Result<Checked<D>, ReplayError> {
         self.0.check(record).map_err(ReplayError::Chain)?;
         let number = record.number;
-        let Some(body) = &record.body else {
-            return Err(ReplayError::Erased { number });
+        let read = |body: &String| {
+            serde_json::from_str(body).map_err(|error| ReplayError::Unreadable {
+                number,
+                reason: error.to_string(),
+            })
         };
-        let turn = serde_json::from_str(body).map_err(|error| ReplayError::Unreadable {
-            number,
-            reason: error.to_string(),
-        })?;
+        let turn = record.body.as_ref().map(read).transpose()?;
         Ok(Checked {
             number,
+            tip: record.tip(),
             at: record.at,
             turn,
         })
@@ -115,8 +122,46 @@ impl Steps {
         }
     }
 
+    /// Goes on from a snapshot.
+    ///
+    /// Errors: it can't be used, and nothing changed.
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<(), String> {
+        let saved = SavedMachine::read(&snapshot.bytes).map_err(|why| why.to_string())?;
+        let seed = match self.seed.take() {
+            Some(seed) => seed,
+            None => draw_seed().map_err(|why| why.to_string())?,
+        };
+        let at = saved.at();
+        let mut machine = Machine::restore(saved, seed).map_err(|why: Unusable| why.to_string())?;
+        machine.tell_decisions(self.decisions);
+        self.wake = machine.engine().wake_at();
+        self.newest = self.newest.max(at);
+        self.machine = Some(machine);
+        Ok(())
+    }
+
+    /// Goes on from the newest snapshot that can be used: after which record. With why others were passed over.
+    fn restore_newest(&mut self, reader: &dyn Reader) -> Result<(Tip, Vec<String>), StoreError> {
+        let mut passed_over = Vec::new();
+        for snapshot in reader.snapshots()? {
+            match self.restore(&snapshot) {
+                Ok(()) => return Ok((snapshot.after(), passed_over)),
+                Err(why) => {
+                    let number = snapshot.number;
+                    passed_over.push(format!("the snapshot after record {number}: {why}"));
+                }
+            }
+        }
+        Ok((Tip::empty(), passed_over))
+    }
+
     fn step<D>(&mut self, checked: Checked<D>) -> Result<(Stepped, D), ReplayError> {
-        let Checked { number, at, turn } = checked;
+        let Checked {
+            number, at, turn, ..
+        } = checked;
+        let Some(turn) = turn else {
+            return Err(ReplayError::Erased { number });
+        };
         self.newest = self.newest.max(at);
         let cause = Cause {
             by: &turn.by,
@@ -124,8 +169,8 @@ impl Steps {
         };
         let of_catalog = |reason| ReplayError::Catalog { number, reason };
         let Some(machine) = &mut self.machine else {
-            let (Event::Catalog { file, text }, Some(seed)) = (&turn.event, self.seed.take())
-            else {
+            let seed = self.seed.take().or_else(|| draw_seed().ok());
+            let (Event::Catalog { file, text }, Some(seed)) = (&turn.event, seed) else {
                 return Err(ReplayError::Unreadable {
                     number,
                     reason: "the first record must be a catalog".into(),
@@ -141,9 +186,28 @@ impl Steps {
             self.wake = stepped.wake.or(self.wake);
         }
         let stepped = machine.step(at, cause, turn.event).map_err(of_catalog)?;
-        machine.note_record(number, &stepped.touched);
+        machine.note_record(number, at, &stepped.touched);
         self.wake = stepped.wake.or(self.wake);
         Ok((stepped, turn.decisions))
+    }
+
+    /// Steps through a record, where it and all that it rests on can be read.
+    fn step_or_pass(&mut self, checked: Checked<Box<RawValue>>) -> Result<Reread, ReplayError> {
+        let number = checked.number;
+        let Some(turn) = &checked.turn else {
+            self.machine = None;
+            return Ok(Reread::Erased(number));
+        };
+        if self.machine.is_none() && number > 1 {
+            return Ok(Reread::Unfounded(number));
+        }
+        let not_kept = matches!(turn.event, Event::Refused { .. });
+        let (stepped, recorded) = self.step(checked)?;
+        Ok(if not_kept {
+            Reread::NotKept(number)
+        } else {
+            Reread::Both(number, recorded, stepped.decisions)
+        })
     }
 
     /// Takes state that was accepted after the newest record; what it was.
@@ -173,7 +237,8 @@ impl Steps {
     }
 }
 
-/// Reads a whole journal again, with what was accepted after its newest record. Nothing: it is empty.
+/// Reads a journal again from its newest snapshot on, with what was accepted after its newest record. Nothing: it is
+/// empty. What lies before the snapshot is not checked here; `halo audit verify` reads everything.
 ///
 /// Errors: it can't be read, or was changed. `progress` is told the number of records read so far.
 pub fn replay(
@@ -182,7 +247,8 @@ pub fn replay(
     mut progress: impl FnMut(u64),
 ) -> Result<Option<Replayed>, ReplayError> {
     let mut steps = Steps::new(seed, false);
-    let reader = ahead(reader, |checked: Checked<IgnoredAny>| {
+    let (from, passed_over) = steps.restore_newest(&*reader)?;
+    let reader = ahead(reader, from, |checked: Checked<IgnoredAny>| {
         let number = checked.number;
         steps.step(checked)?;
         if number.is_multiple_of(PAGE as u64) {
@@ -201,20 +267,37 @@ pub fn replay(
             newest: steps.newest,
             wake: steps.wake,
             fresh,
+            from: from.number,
+            passed_over,
         }
     }))
 }
 
-/// A record read again: what it says was decided, and what is decided now.
-pub(crate) struct Reread {
-    pub(crate) number: u64,
-    pub(crate) recorded: Box<RawValue>,
-    pub(crate) now: Vec<Decision>,
-    /// Whether it is of a submission whose text was too long to keep.
-    pub(crate) not_kept: bool,
+/// A record read again for an audit.
+pub(crate) enum Reread {
+    /// What it says was decided, and what is decided now.
+    Both(u64, Box<RawValue>, Vec<Decision>),
+    /// It is of a submission whose text was too long to keep.
+    NotKept(u64),
+    /// Its text was erased.
+    Erased(u64),
+    /// Its text is there; that of an earlier one is not, and no snapshot between them.
+    Unfounded(u64),
 }
 
-/// Reads a whole journal again for an audit.
+impl Reread {
+    pub(crate) fn number(&self) -> u64 {
+        match self {
+            Self::Both(number, ..)
+            | Self::NotKept(number)
+            | Self::Erased(number)
+            | Self::Unfounded(number) => *number,
+        }
+    }
+}
+
+/// Reads a whole journal again for an audit: the chain from its first record on, and every decision that can still be
+/// computed. After a record whose text was erased, that is from the next snapshot on.
 ///
 /// Errors: the first record that does not belong there, or can't be read.
 pub(crate) fn reread(
@@ -223,16 +306,16 @@ pub(crate) fn reread(
     mut each: impl FnMut(Reread),
 ) -> Result<(), ReplayError> {
     let mut steps = Steps::new(seed, true);
-    ahead(reader, |checked: Checked<Box<RawValue>>| {
-        let number = checked.number;
-        let not_kept = matches!(checked.turn.event, Event::Refused { .. });
-        let (stepped, recorded) = steps.step(checked)?;
-        each(Reread {
-            number,
-            recorded,
-            now: stepped.decisions,
-            not_kept,
-        });
+    let snapshots = reader.snapshots()?;
+    ahead(reader, Tip::empty(), |checked: Checked<Box<RawValue>>| {
+        let (number, tip) = (checked.number, checked.tip);
+        each(steps.step_or_pass(checked)?);
+        let here = snapshots.iter().find(|snapshot| snapshot.after() == tip);
+        if let Some(snapshot) = here.filter(|_| steps.machine.is_none()) {
+            steps
+                .restore(snapshot)
+                .map_err(|reason| ReplayError::Unreadable { number, reason })?;
+        }
         Ok(())
     })?;
     Ok(())
@@ -241,12 +324,13 @@ pub(crate) fn reread(
 /// Reads and checks records on a thread of its own, ahead of those that are stepped through. Gives the reader back.
 fn ahead<D: DeserializeOwned + Send>(
     reader: Box<dyn Reader>,
+    from: Tip,
     mut step: impl FnMut(Checked<D>) -> Result<(), ReplayError>,
 ) -> Result<Box<dyn Reader>, ReplayError> {
     std::thread::scope(|scope| {
         let (pages, read) = mpsc::sync_channel(PAGES_AHEAD);
         let reading = scope.spawn(move || {
-            let result = read_pages(&*reader, &pages);
+            let result = read_pages(&*reader, from, &pages);
             (reader, result)
         });
         for page in read {
@@ -267,10 +351,11 @@ fn ahead<D: DeserializeOwned + Send>(
 
 fn read_pages<D: DeserializeOwned>(
     reader: &dyn Reader,
+    from: Tip,
     pages: &mpsc::SyncSender<Vec<Checked<D>>>,
 ) -> Result<(), ReplayError> {
-    let mut checker = Checker::default();
-    let mut after = 0;
+    let mut checker = Checker(Verifier::after(from));
+    let mut after = from.number;
     loop {
         let records = reader.read(after, PAGE)?;
         let Some(last) = records.last() else {

@@ -106,6 +106,7 @@ fn input_kind(input: &Input) -> &'static str {
         Input::Approval { .. } => "approval",
         Input::Withdraw { .. } => "withdraw",
         Input::Settle { .. } => "settle",
+        Input::Forget { .. } => "forget",
         Input::Restart { .. } => "restart",
     }
 }

@@ -189,7 +189,7 @@ impl Timeline {
                 Tone::Note,
                 format!("response {id} is admitted part by part"),
             ),
-            Record::Answered { .. } | Record::Refused(_) => {}
+            Record::Answered { .. } | Record::Refused(_) | Record::Forgotten { .. } => {}
         }
     }
 

@@ -111,7 +111,7 @@ impl Figures {
             halted: driver.halted().is_some(),
             journal: driver.newest(),
             live: driver.machine().live() as u64,
-            open: driver.machine().open(),
+            open: driver.machine().open() as u64,
             in_doubt: driver.in_doubt(),
         }
     }

@@ -98,10 +98,16 @@ fn verify(data: &PathBuf, screen: &mut Screen) -> io::Result<Verdict> {
             0 => String::new(),
             some => format!("; {some} refused submissions were too long to be kept"),
         };
+        let erased = match (audit.erased, audit.unfounded) {
+            (0, _) => String::new(),
+            (erased, unfounded) => format!(
+                "; {erased} were erased and {unfounded} more rest on them: their decisions can't be computed again"
+            ),
+        };
         let verdict = if audit.ok { "sound" } else { "NOT SOUND" };
         writeln!(
             screen,
-            "{verdict}: {} records in the chain, {} decisions computed again and the same{kept}",
+            "{verdict}: {} records in the chain, {} decisions computed again and the same{kept}{erased}",
             audit.records, audit.decisions
         )?;
     }

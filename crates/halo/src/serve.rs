@@ -136,6 +136,8 @@ fn open(
             plugs: Arc::new(plugs),
             catalog,
             epoch_file,
+            retention: deployment.retention,
+            snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
             host,
         },
         tokio::runtime::Handle::current(),

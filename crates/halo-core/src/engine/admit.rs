@@ -5,7 +5,7 @@ use crate::{
     closure::{RetainedSet, greatest},
     component::{HeldToken, SlotList, TokenState, UnderWay},
     gate,
-    graph::GraphEdge,
+    graph::{GraphEdge, ResponseGraph},
     identity::Witness,
     phase::{ComponentRef, Phase},
     state::{Keys, NO_SLOT, SlotIx},
@@ -180,7 +180,9 @@ impl Engine {
     ) -> RetainedSet {
         let at = |position: u32| ComponentRef { response, position };
         let ancestors = self.unwatched_ancestors(response, of);
-        let stored = &self.responses[response as usize];
+        let Some(stored) = self.responses.get(response) else {
+            return greatest(&ResponseGraph::default(), &[], &[], |_| false);
+        };
         let graph = &stored.graph;
         let outside = |edge: &GraphEdge| stored.edge_holds(edge);
         if ancestors.is_empty() {
@@ -210,7 +212,7 @@ impl Engine {
 
     /// Ancestors that left, or lapsed under way, and do not count for anybody at present.
     fn unwatched_ancestors(&self, response: u32, of: &[u32]) -> Vec<u32> {
-        let Some(stored) = self.responses.get(response as usize) else {
+        let Some(stored) = self.responses.get(response) else {
             return Vec::new();
         };
         let mut seen = std::collections::BTreeSet::new();
@@ -243,7 +245,11 @@ impl Engine {
     /// Whether such an instance is in `A*`, given that what is watched is; and when time alone may change that.
     pub(super) fn membership(&self, at: ComponentRef) -> (bool, Option<Instant>) {
         let (holds, deadline) = self.local(at);
-        let member = holds && self.responses[at.response as usize].prerequisites_hold(at.position);
+        let closed = self
+            .responses
+            .get(at.response)
+            .is_some_and(|response| response.prerequisites_hold(at.position));
+        let member = holds && closed;
         (member, deadline)
     }
 
@@ -285,7 +291,7 @@ impl Engine {
     ) {
         let (responses, state) = (&self.responses, &mut self.state);
         if let Some(component) = responses
-            .get(at.response as usize)
+            .get(at.response)
             .and_then(|response| response.components.get(at.position as usize))
         {
             state.subscribe(at, &component.slots, footprint);
@@ -308,7 +314,7 @@ impl Engine {
         let (responses, state) = (&self.responses, &mut self.state);
         let find = |at: ComponentRef| {
             responses
-                .get(at.response as usize)
+                .get(at.response)
                 .and_then(|response| response.components.get(at.position as usize))
         };
         if let Some(component) = find(at) {

@@ -246,7 +246,7 @@ impl Engine {
 
     /// Whether a watched dependent counts on the current support of `at`.
     pub(super) fn has_watched_dependent(&self, at: ComponentRef) -> bool {
-        let Some(response) = self.responses.get(at.response as usize) else {
+        let Some(response) = self.responses.get(at.response) else {
             return false;
         };
         response.graph.dependents(at.position).any(|edge| {
@@ -262,7 +262,7 @@ impl Engine {
         let Some(instance) = self.instance(at) else {
             return Err(NotReady::Prerequisite);
         };
-        let Some(response) = self.responses.get(at.response as usize) else {
+        let Some(response) = self.responses.get(at.response) else {
             return Err(NotReady::Prerequisite);
         };
         let reached = response
@@ -330,7 +330,7 @@ impl Engine {
 
     /// After a change of phase of `at`: those that wait for it.
     pub(super) fn refresh_dependents(&mut self, at: ComponentRef) {
-        let Some(response) = self.responses.get(at.response as usize) else {
+        let Some(response) = self.responses.get(at.response) else {
             return;
         };
         let waiting: Vec<u32> = response

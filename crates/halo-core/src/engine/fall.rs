@@ -160,7 +160,7 @@ impl Engine {
         fallen: &mut BTreeMap<ComponentRef, (Phase, Fall)>,
     ) {
         while let Some(parent) = lost.pop() {
-            let Some(response) = self.responses.get(parent.response as usize) else {
+            let Some(response) = self.responses.get(parent.response) else {
                 continue;
             };
             let broken: Vec<u32> = response
@@ -256,7 +256,7 @@ impl Engine {
 
     /// `prerequisite_excluded` for each direct parent that is not in `A*`, by id.
     fn excluded_parents(&self, at: ComponentRef) -> Vec<Reason> {
-        let Some(response) = self.responses.get(at.response as usize) else {
+        let Some(response) = self.responses.get(at.response) else {
             return Vec::new();
         };
         let edges = response.graph.prerequisites(at.position).iter();
@@ -306,7 +306,7 @@ impl Engine {
                     .collect()
             }
         };
-        let id = ObligationId(self.obligations.len() as u32);
+        let id = ObligationId(self.obligations.next());
         let now = self.now;
         let Some(component) = self.component_mut(at) else {
             return;
@@ -335,6 +335,9 @@ impl Engine {
         }
         self.await_records(id, &obligation);
         self.obligations.push(obligation);
+        if let Some(response) = self.responses.get_mut(at.response) {
+            response.obligations.push(id.0);
+        }
         self.record(Record::Obligation {
             obligation: id,
             state: ObligationState::Created,
@@ -405,7 +408,7 @@ impl Engine {
 
     /// P20: the blocked component and those whose fall leads back to it, in response order.
     fn scope(&self, at: ComponentRef) -> Vec<u32> {
-        let Some(response) = self.responses.get(at.response as usize) else {
+        let Some(response) = self.responses.get(at.response) else {
             return vec![at.position];
         };
         let mut scope = std::collections::BTreeSet::from([at.position]);

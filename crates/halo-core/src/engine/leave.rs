@@ -121,8 +121,7 @@ impl Engine {
     /// One look at everything that eq. 8 asks for.
     fn verdict(&self, at: ComponentRef) -> Verdict {
         let world = self.world();
-        let (Some(instance), Some(response)) =
-            (self.instance(at), self.responses.get(at.response as usize))
+        let (Some(instance), Some(response)) = (self.instance(at), self.responses.get(at.response))
         else {
             return Verdict::NotReady(NotReady::Prerequisite);
         };

@@ -8,21 +8,27 @@ mod approve;
 mod events;
 mod fall;
 mod footprint;
+mod forget;
 mod leave;
 mod observe;
 mod readmit;
 mod recover;
 mod restart;
 mod roll;
+mod save;
 pub(crate) mod shadow;
 mod submit;
+
+pub use save::{Damaged, Saved};
 
 use crate::{
     component::{Component, UnderWay},
     effect::{Effect, Record},
+    forgotten::Forgotten,
     identity::CatalogText,
     input::Input,
     ledger::Ledger,
+    numbered::Numbered,
     obligation::{Obligation, ObligationId},
     phase::{ComponentRef, OrderedRefs, Phase},
     reason::{Answer, Refusal, RefusalCode},
@@ -36,6 +42,7 @@ use halo_canon::Instant;
 use halo_catalog::{BoundField, Catalog, Effect as Leaves, Type};
 use halo_cel::{Index, PathSegment};
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 use std::{
     cmp::Reverse,
     collections::{BTreeSet, BinaryHeap, VecDeque},
@@ -89,7 +96,7 @@ pub(crate) struct Installed {
     reads_digest: Vec<bool>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Timer {
     Component(ComponentRef),
     Obligation(u32),
@@ -103,10 +110,11 @@ pub struct Engine {
     must_state_observed_at: bool,
     pub(crate) state: State,
     pub(crate) ledger: Ledger,
-    pub(crate) responses: Vec<Response>,
+    pub(crate) responses: Numbered<Response>,
     response_index: HashTable<u32>,
+    forgotten: Forgotten,
     made_ids: u64,
-    pub(crate) obligations: Vec<Obligation>,
+    pub(crate) obligations: Numbered<Obligation>,
     hasher: SeedableRandomState,
     mint: TokenMint,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
@@ -137,10 +145,11 @@ impl Engine {
             must_state_observed_at: options.must_state_observed_at,
             state: State::new(hasher.clone()),
             ledger: Ledger::new(hasher.clone()),
-            responses: Vec::new(),
+            responses: Numbered::default(),
             response_index: HashTable::new(),
+            forgotten: Forgotten::new(hasher.clone()),
             made_ids: 0,
-            obligations: Vec::new(),
+            obligations: Numbered::default(),
             hasher,
             mint: TokenMint::new(options.seed),
             timers: BinaryHeap::new(),
@@ -233,6 +242,10 @@ impl Engine {
                 component,
                 settlement,
             } => self.settle(&response, &component, settlement),
+            Input::Forget { responses } => {
+                self.forget(&responses);
+                Ok(Handled::Done)
+            }
             Input::Restart {
                 intended,
                 again,
@@ -323,7 +336,7 @@ impl Engine {
         let response = self.find_response(response)?;
         let position = self
             .responses
-            .get(response as usize)?
+            .get(response)?
             .position(&self.hasher, component)?;
         Some(ComponentRef { response, position })
     }
@@ -338,7 +351,7 @@ impl Engine {
         let name = response.into();
         let same = |ix: &u32| {
             self.responses
-                .get(*ix as usize)
+                .get(*ix)
                 .is_some_and(|response| response.name() == name)
         };
         self.response_index
@@ -396,21 +409,21 @@ impl Engine {
 
     pub(crate) fn component(&self, at: ComponentRef) -> Option<&Component> {
         self.responses
-            .get(at.response as usize)?
+            .get(at.response)?
             .components
             .get(at.position as usize)
     }
 
     fn component_mut(&mut self, at: ComponentRef) -> Option<&mut Component> {
         self.responses
-            .get_mut(at.response as usize)?
+            .get_mut(at.response)?
             .components
             .get_mut(at.position as usize)
     }
 
     /// The instance at `at` with its type; nothing where its catalog has no such type.
     pub(crate) fn instance(&self, at: ComponentRef) -> Option<Instance<'_>> {
-        let response = self.responses.get(at.response as usize)?;
+        let response = self.responses.get(at.response)?;
         let component = response.components.get(at.position as usize)?;
         let installed = self.installed(component.catalog);
         let type_ix = component.type_?;

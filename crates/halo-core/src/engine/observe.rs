@@ -155,7 +155,7 @@ impl Engine {
         }
         let open = found.newest_obligation.filter(|id| {
             self.obligations
-                .get(id.0 as usize)
+                .get(id.0)
                 .is_some_and(|obligation| obligation.state.is_open())
         });
         match open {

@@ -72,7 +72,7 @@ impl Engine {
 
     fn check_scope(&self, id: ObligationId, document: &Document) -> Result<(), Refusal> {
         let obligation = self.obligation_or_refuse(id)?;
-        let Some(response) = self.responses.get(obligation.component.response as usize) else {
+        let Some(response) = self.responses.get(obligation.component.response) else {
             return Ok(());
         };
         let ids = document
@@ -125,7 +125,7 @@ impl Engine {
                 .ok_or("a candidate without an id")?;
             let position = self
                 .responses
-                .get(response as usize)
+                .get(response)
                 .and_then(|response| response.position(&self.hasher, id))
                 .ok_or("no such component")?;
             if positions.contains(&position) {
@@ -242,7 +242,7 @@ impl Engine {
                 (*position, edges)
             })
             .collect();
-        let Some(stored) = self.responses.get_mut(response as usize) else {
+        let Some(stored) = self.responses.get_mut(response) else {
             return Err("no such response".into());
         };
         stored
@@ -270,7 +270,7 @@ impl Engine {
     }
 
     fn judge_candidates(&self, response: u32, candidates: &mut Candidates) -> Vec<Judged> {
-        let Some(stored) = self.responses.get(response as usize) else {
+        let Some(stored) = self.responses.get(response) else {
             return Vec::new();
         };
         let document = candidates.document.clone();
@@ -377,6 +377,7 @@ impl Engine {
         version: u32,
     ) {
         let past_action = self.past_action(at);
+        self.unwatch_keys(at);
         let Some(component) = self.component_mut(at) else {
             return;
         };
@@ -460,7 +461,7 @@ impl Engine {
         for id in ids {
             if self
                 .obligations
-                .get(id.0 as usize)
+                .get(id.0)
                 .is_some_and(|obligation| obligation.state.is_open())
             {
                 self.set_obligation(id, ObligationState::Discharged);
@@ -485,7 +486,7 @@ impl Engine {
     }
 
     fn count_bad_candidate(&mut self, id: ObligationId) {
-        let Some(obligation) = self.obligations.get_mut(id.0 as usize) else {
+        let Some(obligation) = self.obligations.get_mut(id.0) else {
             return;
         };
         obligation.attempt += 1;

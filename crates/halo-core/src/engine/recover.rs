@@ -19,7 +19,7 @@ impl Engine {
                 format!("there is no obligation {}", id.0),
             )
         };
-        self.obligations.get(id.0 as usize).ok_or_else(none)
+        self.obligations.get(id.0).ok_or_else(none)
     }
 
     pub(super) fn open_obligation(&self, id: ObligationId) -> Result<&Obligation, Refusal> {
@@ -41,7 +41,7 @@ impl Engine {
 
     pub(super) fn support_reported(&mut self, id: ObligationId) -> Result<Handled, Refusal> {
         self.open_obligation(id)?;
-        if let Some(obligation) = self.obligations.get_mut(id.0 as usize) {
+        if let Some(obligation) = self.obligations.get_mut(id.0) {
             obligation.reported = true;
         }
         self.progress(id);
@@ -61,7 +61,7 @@ impl Engine {
 
     /// Ends an obligation without success; its component is terminal then, with a further reason (P21, P24).
     pub(super) fn end_recovery(&mut self, id: ObligationId, reason: Reason) {
-        let Some(obligation) = self.obligations.get(id.0 as usize) else {
+        let Some(obligation) = self.obligations.get(id.0) else {
             return;
         };
         let (at, generation) = (obligation.component, obligation.generation);
@@ -78,7 +78,7 @@ impl Engine {
     }
 
     pub(super) fn set_obligation(&mut self, id: ObligationId, state: ObligationState) {
-        let Some(obligation) = self.obligations.get_mut(id.0 as usize) else {
+        let Some(obligation) = self.obligations.get_mut(id.0) else {
             return;
         };
         debug_assert!(
@@ -98,7 +98,7 @@ impl Engine {
     }
 
     fn stop_awaiting(&mut self, id: ObligationId) {
-        let Some(obligation) = self.obligations.get(id.0 as usize) else {
+        let Some(obligation) = self.obligations.get(id.0) else {
             return;
         };
         let slots = obligation
@@ -115,7 +115,7 @@ impl Engine {
 
     /// An update of `slot` was accepted after the obligation's creation.
     pub(super) fn note_update(&mut self, id: u32, slot: SlotIx) {
-        if let Some(obligation) = self.obligations.get_mut(id as usize) {
+        if let Some(obligation) = self.obligations.get_mut(id) {
             obligation.note_update(slot);
         }
     }
@@ -130,7 +130,7 @@ impl Engine {
 
     /// Moves an obligation on as far as what came allows. One whose handler is not told yet waits for that.
     pub(super) fn progress(&mut self, id: ObligationId) {
-        let Some(obligation) = self.obligations.get(id.0 as usize) else {
+        let Some(obligation) = self.obligations.get(id.0) else {
             return;
         };
         if !matches!(
@@ -173,7 +173,7 @@ impl Engine {
         ids.sort_unstable();
         ids.dedup();
         for id in ids.into_iter().map(ObligationId) {
-            let Some(obligation) = self.obligations.get(id.0 as usize) else {
+            let Some(obligation) = self.obligations.get(id.0) else {
                 continue;
             };
             if !obligation.state.is_open() {
@@ -190,7 +190,7 @@ impl Engine {
     /// `retry`: the handler is told again until the obligation is ready or over.
     fn tell_again(&mut self, id: ObligationId) {
         let now = self.now;
-        let Some(obligation) = self.obligations.get(id.0 as usize) else {
+        let Some(obligation) = self.obligations.get(id.0) else {
             return;
         };
         let retry = self
@@ -203,7 +203,7 @@ impl Engine {
             return;
         };
         let again = now.plus(retry);
-        if let Some(obligation) = self.obligations.get_mut(id.0 as usize) {
+        if let Some(obligation) = self.obligations.get_mut(id.0) {
             obligation.tell_again = Some(again);
         }
         self.timers.push(Reverse((again, Timer::Obligation(id.0))));

@@ -56,18 +56,13 @@ impl Engine {
     }
 
     pub(super) fn all_components(&self) -> Vec<ComponentRef> {
-        let positions = |(number, response): (usize, &crate::response::Response)| {
-            let response_number = number as u32;
+        let positions = |(number, response): (u32, &crate::response::Response)| {
             (0..response.components.len() as u32).map(move |position| ComponentRef {
-                response: response_number,
+                response: number,
                 position,
             })
         };
-        self.responses
-            .iter()
-            .enumerate()
-            .flat_map(positions)
-            .collect()
+        self.responses.iter().flat_map(positions).collect()
     }
 
     /// An attempt that was armed but not yet called may have been called: what it writes is unsettled.

@@ -24,6 +24,14 @@ impl Engine {
         }
     }
 
+    /// The adapters in shadow mode.
+    pub(super) fn shadow(&self) -> Vec<String> {
+        let names = self.shadowed.iter();
+        names
+            .map(|adapter| self.ledger.adapter_name(*adapter).to_owned())
+            .collect()
+    }
+
     /// Whether an instance is in shadow mode follows its adapter.
     pub(super) fn note_shadow(&mut self, at: ComponentRef) {
         let adapter = self.instance(at).and_then(|instance| instance.adapter);
@@ -50,8 +58,7 @@ impl Engine {
     }
 
     fn lifted_reasons(&self, at: ComponentRef) -> Vec<Reason> {
-        let (Some(instance), Some(response)) =
-            (self.instance(at), self.responses.get(at.response as usize))
+        let (Some(instance), Some(response)) = (self.instance(at), self.responses.get(at.response))
         else {
             return Vec::new();
         };

@@ -53,8 +53,8 @@ impl Engine {
     ) -> Result<Handled, Refusal> {
         let id = self.own_or_made_id(owner, &submission, fallback_id);
         let name = NameRef { owner, id: &id };
-        if let Some(known) = self.find_response(name) {
-            return self.resubmitted(known, &submission.document);
+        if let Some(known) = self.known(name, &submission.document) {
+            return self.resubmitted(known, &id);
         }
         let (response, judged) = self.judge_submission(owner, id, submission);
         if self.catalog().malformed_refuses_response
@@ -77,12 +77,11 @@ impl Engine {
             return Err(Refusal::new(RefusalCode::Malformed, message));
         }
         let number = self.store(response, judged);
-        let group: Vec<u32> = (0..self
+        let count = self
             .responses
-            .last()
-            .map_or(0, |response| response.components.len())
-            as u32)
-            .collect();
+            .get(number)
+            .map_or(0, |response| response.components.len());
+        let group: Vec<u32> = (0..count as u32).collect();
         self.admit(number, &group);
         Ok(Handled::Submitted {
             response: number,
@@ -103,30 +102,33 @@ impl Engine {
         let mut number = self.made_ids;
         loop {
             let id = format!("auto-{number}");
-            if self.find_response(NameRef { owner, id: &id }).is_none() {
+            if !self.is_known(NameRef { owner, id: &id }) {
                 return id.into();
             }
             number += 1;
         }
     }
 
-    fn resubmitted(&mut self, known: u32, document: &Document) -> Result<Handled, Refusal> {
-        let same = self
-            .responses
-            .get(known as usize)
-            .is_some_and(|known| known.document.root() == document.root());
+    /// The number of the response of that name, forgotten or not, and whether it had this content.
+    fn known(&self, name: NameRef<'_>, document: &Document) -> Option<(u32, bool)> {
+        if let Some(number) = self.find_response(name) {
+            let known = self.responses.get(number)?;
+            return Some((number, known.document.root() == document.root()));
+        }
+        let trace = self.forgotten.find(name)?;
+        Some((trace.number, trace.is_of(document.root())))
+    }
+
+    fn resubmitted(&mut self, known: (u32, bool), id: &str) -> Result<Handled, Refusal> {
+        let (response, same) = known;
         if !same {
-            let id = self
-                .responses
-                .get(known as usize)
-                .map_or("", |known| &known.id);
             let message =
                 format!("the response id `{id}` is known with other content; use a new id");
             return Err(Refusal::new(RefusalCode::ResponseConflict, message));
         }
-        self.record(Record::Resubmitted { response: known });
+        self.record(Record::Resubmitted { response });
         Ok(Handled::Submitted {
-            response: known,
+            response,
             new: false,
         })
     }
@@ -200,13 +202,14 @@ impl Engine {
                 components,
                 graph,
                 index,
+                obligations: Vec::new(),
             },
             judged,
         )
     }
 
     /// The index of ids, and for each position the first bearer of its id; nothing where there is no id.
-    fn index_ids(&self, ids: &[Option<&str>]) -> (IdIndex, Vec<Option<u32>>) {
+    pub(super) fn index_ids(&self, ids: &[Option<&str>]) -> (IdIndex, Vec<Option<u32>>) {
         let id_of = |position: u32| ids.get(position as usize).copied().flatten().unwrap_or("");
         let mut index = IdIndex::with_capacity(ids.len());
         let mut enter = |(position, id): (usize, &Option<&str>)| {
@@ -222,7 +225,7 @@ impl Engine {
     }
 
     fn store(&mut self, response: Response, judged: Vec<Judged>) -> u32 {
-        let number = self.responses.len() as u32;
+        let number = self.responses.next();
         if response.id.starts_with("auto-") {
             self.made_ids += 1;
         }
@@ -235,10 +238,10 @@ impl Engine {
         let (responses, hasher) = (&self.responses, &self.hasher);
         self.response_index.insert_unique(hash, number, |ix| {
             responses
-                .get(*ix as usize)
+                .get(*ix)
                 .map_or(0, |response| hasher.hash_one(response.name()))
         });
-        if let Some(response) = self.responses.last_mut() {
+        if let Some(response) = self.responses.get_mut(number) {
             for (component, judged) in response.components.iter_mut().zip(judged) {
                 component.reasons = judged.faults;
                 component.certificate = judged.certificate;

@@ -9,7 +9,7 @@ use halo_core::{
     RefusalCode, Reply, Seed, Settlement, Voice,
 };
 use serde_json::Value;
-use std::{collections::HashMap, sync::Arc};
+use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 /// When every bench begins.
 pub const START: &str = "2026-01-01T00:00:00Z";
@@ -17,9 +17,31 @@ pub const START: &str = "2026-01-01T00:00:00Z";
 /// A catalog from its text; every diagnostic where it has errors.
 pub fn catalog(text: &str) -> Arc<Catalog> {
     let decoded = halo_catalog::decode::catalog("test.yaml", text);
-    decoded
+    let catalog = decoded
         .catalog
-        .unwrap_or_else(|| panic!("{:#?}", decoded.diagnostics))
+        .unwrap_or_else(|| panic!("{:#?}", decoded.diagnostics));
+    CATALOGS.with_borrow_mut(|known| known.push(catalog.clone()));
+    catalog
+}
+
+thread_local! {
+    /// Every catalog that this test made.
+    static CATALOGS: RefCell<Vec<Arc<Catalog>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Saved, restored and saved again, an engine is the same.
+fn round_trip(engine: &Engine) {
+    let saved = serde_json::to_string(&engine.save()).unwrap();
+    let read: halo_core::Saved = serde_json::from_str(&saved).unwrap();
+    let find = |content: &halo_canon::Digest| {
+        CATALOGS.with_borrow(|known| {
+            let found = known.iter().find(|catalog| catalog.content == *content);
+            found.unwrap().clone()
+        })
+    };
+    let catalogs = read.catalogs().iter().map(find).collect();
+    let again = Engine::restore(read, catalogs, Seed::new([9; 32])).unwrap();
+    assert_eq!(serde_json::to_string(&again.save()).unwrap(), saved);
 }
 
 /// An engine with its driver.
@@ -76,6 +98,7 @@ impl Bench {
     pub fn input(&mut self, input: Input) -> Result<Handled, Refusal> {
         let handled = self.engine.handle(self.now, input);
         self.drain();
+        round_trip(&self.engine);
         handled
     }
 

@@ -174,9 +174,10 @@ impl Schedule {
             return self.event(Input::Told { obligation }, check);
         }
         match self.prng.below(100) {
-            0..=5 if self.responses.len() < 4 => self.submit(check),
+            0..=5 if self.responses.len() < 6 => self.submit(check),
             0..=6 => self.bad_submission(check),
-            7..=24 => self.update(check),
+            7..=21 => self.update(check),
+            22..=24 => self.forget(check),
             25..=34 => self.time(check),
             35..=52 => self.dispatch(check),
             53..=63 => self.emit(check),
@@ -376,7 +377,9 @@ impl Schedule {
                 // At its own component, mostly.
                 at = bearer.0;
                 response = self.responses[at.response as usize].clone();
-                component = self.engine.view(at).unwrap().id.to_owned();
+                // Perhaps it is forgotten; its token is still somewhere.
+                let declared = &self.oracle.declared[&at]["id"];
+                component = declared.as_str().unwrap().to_owned();
             }
             6 => {
                 token = self
@@ -617,6 +620,14 @@ impl Schedule {
         self.event(input, check);
     }
 
+    /// Whatever is named, over or not, and what never was.
+    fn forget(&mut self, check: &mut dyn FnMut(&Oracle, &Event<'_>)) {
+        let count = self.responses.len();
+        let mut responses: Vec<u32> = (0..count as u32 + 1).collect();
+        responses.retain(|_| self.prng.chance(60));
+        self.event(Input::Forget { responses }, check);
+    }
+
     /// A crash: whatever the driver held is gone, wherever it was.
     fn restart(&mut self, check: &mut dyn FnMut(&Oracle, &Event<'_>)) {
         self.armed.clear();
@@ -659,7 +670,8 @@ impl Schedule {
     fn event(&mut self, input: Input, check: &mut dyn FnMut(&Oracle, &Event<'_>)) {
         self.oracle.now = self.now.nanos();
         self.inputs.push((self.now.nanos(), input.clone()));
-        let before = std::mem::take(&mut self.snaps);
+        let mut before = std::mem::take(&mut self.snaps);
+        let gone = self.must_go(&input, &before);
         let scope = self.scope_of(&input);
         let rolled = match &input {
             Input::Roll {
@@ -671,6 +683,16 @@ impl Schedule {
         };
         let handled = self.engine.handle(self.now, input.clone());
         let after = snaps(&self.engine);
+        for number in &gone {
+            before.retain(|at, _| at.response != *number);
+            self.oracle.instances.retain(|at, _| at.response != *number);
+        }
+        if matches!(input, Input::Forget { .. }) {
+            assert_eq!(
+                before, after,
+                "what is closed goes, and nothing else changes"
+            );
+        }
         let under = self
             .oracle
             .instances
@@ -688,7 +710,8 @@ impl Schedule {
                 .tokens
                 .iter()
                 .find(|(known, _)| Some(known) == token.as_ref())
-                .map(|(_, bearer)| *bearer),
+                .map(|(_, bearer)| *bearer)
+                .filter(|(at, _)| before.contains_key(at)),
             _ => None,
         };
         let event = Event {
@@ -704,6 +727,23 @@ impl Schedule {
         };
         check(&self.oracle, &event);
         self.snaps = after;
+    }
+
+    /// The responses that an input must drop, as the specification has it.
+    fn must_go(&self, input: &Input, before: &Snaps) -> Vec<u32> {
+        let Input::Forget { responses } = input else {
+            return Vec::new();
+        };
+        let closed = |number: &u32| {
+            let moves = self.oracle.members(*number).any(|(at, inst)| {
+                let phase = before[at].phase;
+                inst.under != Under::Idle || phase.is_live() || phase == Phase::InDoubt
+            });
+            let mut obligations = self.engine.obligations();
+            let waits = obligations.any(|view| view.at.response == *number && view.state.is_open());
+            !moves && !waits
+        };
+        responses.iter().copied().filter(closed).collect()
     }
 
     fn scope_of(&self, input: &Input) -> Option<(u32, Vec<u32>)> {

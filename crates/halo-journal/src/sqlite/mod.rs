@@ -225,4 +225,8 @@ impl Reader for SqliteStore {
     fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
         self.ask(rows::latest_snapshot)
     }
+
+    fn snapshots(&self) -> Result<Vec<Snapshot>, StoreError> {
+        self.ask(|connection| rows::snapshots(connection, usize::MAX))
+    }
 }

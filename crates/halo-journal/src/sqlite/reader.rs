@@ -46,4 +46,8 @@ impl Reader for SqliteReader {
     fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
         self.ask(rows::latest_snapshot)
     }
+
+    fn snapshots(&self) -> Result<Vec<Snapshot>, StoreError> {
+        self.ask(|connection| rows::snapshots(connection, usize::MAX))
+    }
 }

@@ -137,9 +137,17 @@ pub(super) fn forget_snapshots(connection: &Connection, below: u64) -> Result<()
 }
 
 pub(super) fn latest_snapshot(connection: &Connection) -> Result<Option<Snapshot>> {
+    Ok(snapshots(connection, 1)?.into_iter().next())
+}
+
+/// The newest `most` that are sound and follow a record of the chain, newest first.
+pub(super) fn snapshots(connection: &Connection, most: usize) -> Result<Vec<Snapshot>> {
+    let mut sound = Vec::new();
     let mut statement = connection.prepare_cached(SNAPSHOTS)?;
     let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
+    while sound.len() < most
+        && let Some(row) = rows.next()?
+    {
         let snapshot = Snapshot {
             number: unsigned(row, 0)?,
             hash: digest(row, 1)?,
@@ -147,10 +155,10 @@ pub(super) fn latest_snapshot(connection: &Connection) -> Result<Option<Snapshot
             bytes: row.get(3)?,
         };
         if snapshot.is_sound() && has(connection, snapshot.after())? {
-            return Ok(Some(snapshot));
+            sound.push(snapshot);
         }
     }
-    Ok(None)
+    Ok(sound)
 }
 
 fn all<T>(

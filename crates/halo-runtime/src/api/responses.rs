@@ -96,14 +96,16 @@ impl Runtime {
         Ok(self
             .read(move |driver| {
                 let engine = driver.engine();
-                let newest = before.unwrap_or(u32::MAX).min(engine.response_count());
+                let newest = before.unwrap_or(u32::MAX);
                 let mine = |number: &u32| {
                     caller.sees_all
                         || engine
                             .response_name(*number)
                             .is_some_and(|name| *name.owner == *caller.name)
                 };
-                let page: Vec<u32> = (0..newest).rev().filter(mine).take(limit).collect();
+                let kept = engine.response_numbers().rev();
+                let below = kept.skip_while(|number| *number >= newest);
+                let page: Vec<u32> = below.filter(mine).take(limit).collect();
                 let next = page
                     .last()
                     .copied()
@@ -356,10 +358,11 @@ impl Driver {
         };
         match self.turn(cause, input) {
             Ok(Handled::Submitted { response, new }) => {
+                // Of one that was forgotten nothing is there to be shown, and nothing was made: the sender may stop.
                 reply.when_durable_with(self, move |driver| {
                     let kept = driver.kept(response);
                     kept.map(|kept| Submitted { kept, new })
-                        .ok_or_else(|| Failure::NotFound("such response".into()))
+                        .ok_or_else(|| Failure::Gone("the same response".into()))
                 });
             }
             Ok(_) => reply.when_durable(self, Err(Failure::NotFound("such response".into()))),

@@ -1,8 +1,9 @@
 //! How a driver begins: from an empty directory, after a crash, and again once a store that failed writes again (P18).
 
-use super::{Counters, Driver, Host, lanes::Lanes};
+use super::{Counters, Driver, Host, lanes::Lanes, snapshots::Snapshots};
 use crate::{
     clock::{Clock, Reading},
+    deployment::Retention,
     epoch::EpochFile,
     fault,
     machine::{BadCatalog, Cause, Machine},
@@ -34,6 +35,10 @@ pub struct Opened {
     pub catalog: (String, String),
     /// The record of the directory's epoch outside of it, where one is configured.
     pub epoch_file: Option<EpochFile>,
+    /// How long what is over is kept.
+    pub retention: Retention,
+    /// How many records come between two snapshots.
+    pub snapshot_every: u64,
     /// Where work goes on outside the driver's thread.
     pub host: Host,
 }
@@ -103,6 +108,8 @@ impl Driver {
             plugs,
             catalog,
             epoch_file,
+            retention,
+            snapshot_every,
             host,
         } = opened;
         let replayed = replay(store.reader()?, draw_seed()?, progress)?;
@@ -117,6 +124,8 @@ impl Driver {
             tip,
             wake,
             fresh: accepted,
+            from,
+            passed_over,
             ..
         } = match replayed {
             Some(replayed) => replayed,
@@ -126,8 +135,13 @@ impl Driver {
                 newest,
                 wake: None,
                 fresh: Vec::new(),
+                from: 0,
+                passed_over: Vec::new(),
             },
         };
+        for why in &passed_over {
+            host.remark(&format!("{why}; it was passed over"));
+        }
         check_targets(&plugs, machine.targets())?;
         let reply = host.clone();
         let committer = Committer::start(store, Backlog::default(), move |settled| {
@@ -146,6 +160,9 @@ impl Driver {
             lanes: Lanes::default(),
             retries: HashMap::new(),
             wake,
+            retention,
+            forgot_at: Instant::MIN,
+            snapshots: Snapshots::after(from, snapshot_every),
             halted: None,
             epoch_file,
             host,
@@ -324,6 +341,7 @@ impl Driver {
     /// Forgets what was decided since: none of it is durable.
     pub(super) fn refuse_unsent(&mut self) {
         self.unsent = Batch::default();
+        self.snapshots.drop_waiting();
         let Some(error) = self.halted.clone() else {
             return;
         };
@@ -424,6 +442,8 @@ impl Driver {
         if self.halted.is_none() {
             // It is no catalog, so it does not fail to compile.
             let _ = self.event(Cause::default(), Event::Stop {}, None);
+            let now = self.clock.now();
+            self.take_snapshot(now);
         }
         self.ended = true;
     }

@@ -3,6 +3,7 @@
 use halo_core::{DispatchPermit, EmitPermit, Outcome};
 use halo_journal::{MemoryDisk, Store};
 use halo_runtime::{
+    deployment::Retention,
     driver::Opened,
     ports::{
         Adapter, Answering, OutputPath,
@@ -94,8 +95,24 @@ impl OutputPath for Yard {
     }
 }
 
+#[allow(dead_code, reason = "each test binary uses its part")]
 /// Starts a runtime over what is on `disk`.
 pub(crate) fn start(disk: &MemoryDisk, plugs: Plugs) -> Runtime {
+    start_keeping(disk, plugs, Retention::default())
+}
+
+/// The same, keeping what is over for another time.
+pub(crate) fn start_keeping(disk: &MemoryDisk, plugs: Plugs, retention: Retention) -> Runtime {
+    start_with(disk, plugs, retention, halo_runtime::driver::SNAPSHOT_EVERY)
+}
+
+/// The same, with a snapshot every so many records.
+pub(crate) fn start_with(
+    disk: &MemoryDisk,
+    plugs: Plugs,
+    retention: Retention,
+    snapshot_every: u64,
+) -> Runtime {
     let store: Box<dyn Store> = Box::new(disk.open());
     Runtime::start(
         |host| Opened {
@@ -103,6 +120,8 @@ pub(crate) fn start(disk: &MemoryDisk, plugs: Plugs) -> Runtime {
             plugs: Arc::new(plugs),
             catalog: ("catalog.yaml".into(), CATALOG.into()),
             epoch_file: None,
+            retention,
+            snapshot_every,
             host,
         },
         tokio::runtime::Handle::current(),

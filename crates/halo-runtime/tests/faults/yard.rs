@@ -225,6 +225,8 @@ pub(crate) fn start(
             plugs: Arc::new(plugs),
             catalog: ("catalog.yaml".into(), CATALOG.into()),
             epoch_file,
+            retention: halo_runtime::deployment::Retention::default(),
+            snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
             host,
         },
         tokio::runtime::Handle::current(),
@@ -287,6 +289,9 @@ impl Reader for FaultyStore {
     }
     fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
         self.store.latest_snapshot()
+    }
+    fn snapshots(&self) -> Result<Vec<Snapshot>, StoreError> {
+        self.store.snapshots()
     }
 }
 

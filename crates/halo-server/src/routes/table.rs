@@ -60,7 +60,7 @@ const fn empty(status: u16, what: &'static str) -> Answer {
 const RECORD: &[Answer] = &[json(200, "Response", "The response as it is kept.")];
 const OWNER: &[Parameter] = &[Parameter::Owner];
 /// What a call about one component may be told.
-const ABOUT: &[&str] = &["not_found", "no_such_component", "ambiguous"];
+const ABOUT: &[&str] = &["not_found", "gone", "no_such_component", "ambiguous"];
 
 /// Every call. Of two paths that a request fits, the first counts.
 pub(crate) static ROUTES: &[Route] = &[
@@ -88,6 +88,7 @@ pub(crate) static ROUTES: &[Route] = &[
             "bad_envelope",
             "catalog_mismatch",
             "response_conflict",
+            "gone",
             "malformed",
             "incomplete",
             "outdated",
@@ -119,7 +120,7 @@ pub(crate) static ROUTES: &[Route] = &[
             json(200, "Response", "The response as it is kept."),
             empty(304, "Not changed since the version in `If-None-Match`."),
         ],
-        problems: &["not_found", "ambiguous"],
+        problems: &["not_found", "gone", "ambiguous"],
         serve: |call| Box::pin(responses::get(call)),
     },
     Route {
@@ -131,7 +132,7 @@ pub(crate) static ROUTES: &[Route] = &[
         parameters: OWNER,
         body: EMPTY,
         answers: &[json(200, "GateAnswer", "What the gate says.")],
-        problems: &["not_found", "ambiguous"],
+        problems: &["not_found", "gone", "ambiguous"],
         serve: |call| Box::pin(components::dispatch(call)),
     },
     Route {
@@ -149,6 +150,7 @@ pub(crate) static ROUTES: &[Route] = &[
         answers: RECORD,
         problems: &[
             "not_found",
+            "gone",
             "no_such_component",
             "not_rolling",
             "not_refreshed",
@@ -167,6 +169,7 @@ pub(crate) static ROUTES: &[Route] = &[
         answers: RECORD,
         problems: &[
             "not_found",
+            "gone",
             "no_such_component",
             "ambiguous",
             "outdated",
@@ -185,6 +188,7 @@ pub(crate) static ROUTES: &[Route] = &[
         answers: RECORD,
         problems: &[
             "not_found",
+            "gone",
             "no_such_component",
             "ambiguous",
             "outdated",
@@ -203,6 +207,7 @@ pub(crate) static ROUTES: &[Route] = &[
         answers: RECORD,
         problems: &[
             "not_found",
+            "gone",
             "no_such_component",
             "ambiguous",
             "not_retained",
@@ -220,6 +225,7 @@ pub(crate) static ROUTES: &[Route] = &[
         answers: RECORD,
         problems: &[
             "not_found",
+            "gone",
             "no_such_component",
             "ambiguous",
             "not_in_doubt",

@@ -154,6 +154,8 @@ impl World {
                 plugs,
                 catalog: ("catalog.yaml".into(), CATALOG.into()),
                 epoch_file: None,
+                retention: halo_runtime::deployment::Retention::default(),
+                snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
                 host,
             },
             tokio::runtime::Handle::current(),
