@@ -36,10 +36,12 @@ pub(crate) struct Asked {
     runs: u64,
     seed: u64,
     json: bool,
+    /// The binary is built as it ships, which takes longer and then runs faster.
+    release: bool,
 }
 
 impl Asked {
-    /// `--runs N`, `--seed S`, `--json`.
+    /// `--runs N`, `--seed S`, `--json`, `--release`.
     ///
     /// Errors: something else.
     pub(crate) fn parse(arguments: &[&str]) -> Result<Self, String> {
@@ -47,6 +49,7 @@ impl Asked {
             runs: RUNS,
             seed: 1,
             json: false,
+            release: false,
         };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
@@ -58,6 +61,7 @@ impl Asked {
                 "--runs" => asked.runs = number()?,
                 "--seed" => asked.seed = number()?,
                 "--json" => asked.json = true,
+                "--release" => asked.release = true,
                 other => return Err(format!("what is `{other}`?")),
             }
         }
@@ -67,7 +71,7 @@ impl Asked {
 
 /// Builds the binary and does the runs.
 pub(crate) fn crash(asked: &Asked) -> ExitCode {
-    let binary = match build() {
+    let binary = match build(asked.release) {
         Ok(binary) => binary,
         Err(error) => {
             eprintln!("crash: {error}");
@@ -84,7 +88,7 @@ pub(crate) fn crash(asked: &Asked) -> ExitCode {
 }
 
 /// The `halo` binary that can die, under a name of its own: other builds must not replace it meanwhile.
-fn build() -> Result<PathBuf, String> {
+fn build(release: bool) -> Result<PathBuf, String> {
     let arguments = [
         "build",
         "--locked",
@@ -97,6 +101,7 @@ fn build() -> Result<PathBuf, String> {
     ];
     let output = Command::new(env!("CARGO"))
         .args(arguments)
+        .args(release.then_some("--release"))
         .stderr(std::process::Stdio::inherit())
         .output()
         .map_err(|error| error.to_string())?;

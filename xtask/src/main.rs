@@ -69,7 +69,9 @@ fn main() -> ExitCode {
             }
         },
         _ => {
-            eprintln!("usage: cargo xtask test | tidy | crash [--runs N] [--seed S] [--json]");
+            eprintln!(
+                "usage: cargo xtask test | tidy | crash [--runs N] [--seed S] [--json] [--release]"
+            );
             eprintln!(
                 "  test  format check, lints as errors, layout rules, all tests, a short crash run, documentation"
             );

@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -55,6 +58,7 @@ pub(super) struct Told {
 pub(super) struct Clients {
     pub(super) world: Arc<World>,
     told: Mutex<Told>,
+    ending: AtomicBool,
 }
 
 impl Clients {
@@ -62,7 +66,13 @@ impl Clients {
         Self {
             world,
             told: Mutex::default(),
+            ending: AtomicBool::new(false),
         }
+    }
+
+    /// Whether it is no fault that the runtime serves nobody any more.
+    pub(super) fn expect_end(&self, expected: bool) {
+        self.ending.store(expected, Ordering::Relaxed);
     }
 
     pub(super) fn told(&self) -> MutexGuard<'_, Told> {
@@ -78,6 +88,10 @@ impl Clients {
         body: Option<&Value>,
     ) -> Option<(u16, Value)> {
         let (status, body) = http::ask(to, method, path, body).ok()?;
+        let ending = status == 503 && self.ending.load(Ordering::Relaxed);
+        if ending {
+            return None;
+        }
         if status >= 500 || status == 400 {
             let fault = format!("{method} {path}: {status} {body}");
             self.told().faults.push(fault);

@@ -96,16 +96,20 @@ impl Process {
         alive
     }
 
-    /// Ends it in good order.
-    ///
-    /// Errors: it takes too long, or does not.
-    pub(super) fn end(mut self) -> Result<(), String> {
+    /// Tells it to end in good order.
+    pub(super) fn tell_to_end(&self) {
         use rustix::process::{Pid, Signal, kill_process};
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            // It may have ended by itself.
+            // What it does then is waited for.
             let _ = kill_process(pid, Signal::TERM);
         }
+    }
+
+    /// Waits until it has ended in good order.
+    ///
+    /// Errors: it takes too long, or does not.
+    pub(super) fn end(mut self) -> Result<(), String> {
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
             if let Ok(Some(status)) = self.child.try_wait() {

@@ -25,7 +25,8 @@ const REST: Duration = Duration::from_millis(40);
 enum Death {
     Point(String),
     Outside(Duration),
-    Order,
+    /// It is told to end.
+    Order(Duration),
 }
 
 /// Runs one seed in `folder`.
@@ -66,10 +67,16 @@ fn live(binary: &Path, folder: &Path, seed: u64, clients: &Clients) -> Result<Fi
                 let mut random = Random::new(random.next());
                 scope.spawn(move || use_it(clients, to, second, life, &mut random));
             }
-            if let Death::Outside(after) = death {
-                std::thread::sleep(after.saturating_sub(begin.elapsed()));
-                if process.is_alive() {
+            match death {
+                Death::Point(_) => {}
+                Death::Outside(after) => {
+                    std::thread::sleep(after.saturating_sub(begin.elapsed()));
                     process.strike();
+                }
+                Death::Order(after) => {
+                    std::thread::sleep(after.saturating_sub(begin.elapsed()));
+                    clients.expect_end(true);
+                    process.tell_to_end();
                 }
             }
             if life + 1 < lives && random.percent(15) {
@@ -80,8 +87,9 @@ fn live(binary: &Path, folder: &Path, seed: u64, clients: &Clients) -> Result<Fi
             }
         });
         match death {
-            Death::Order => {
+            Death::Order(_) => {
                 process.end()?;
+                clients.expect_end(false);
                 findings.ended += 1;
             }
             Death::Point(point) => {
@@ -123,8 +131,8 @@ fn death(random: &mut Random) -> Death {
             let name = random.one(&setting::START_POINTS).copied();
             Death::Point(format!("{}:1", name.unwrap_or_default()))
         }
-        66..90 => Death::Outside(Duration::from_micros(500 + random.below(80_000))),
-        _ => Death::Order,
+        66..85 => Death::Outside(Duration::from_micros(500 + random.below(60_000))),
+        _ => Death::Order(Duration::from_micros(500 + random.below(60_000))),
     }
 }
 
