@@ -28,6 +28,8 @@ use std::{
 const RUNS: u64 = 200;
 /// Runs at the same time.
 const AT_ONCE: u64 = 2;
+/// After so many runs with something wrong there is no need for more.
+const ENOUGH: u64 = 8;
 /// Between two lines that say how far it is.
 const PROGRESS: Duration = Duration::from_secs(5);
 
@@ -79,8 +81,8 @@ pub(crate) fn crash(asked: &Asked) -> ExitCode {
         }
     };
     let begin = Instant::now();
-    let total = all(asked, &binary);
-    show(asked, &total, begin.elapsed());
+    let (total, runs) = all(asked, &binary);
+    show(asked, runs, &total, begin.elapsed());
     match total.violations.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
@@ -124,8 +126,10 @@ fn build(release: bool) -> Result<PathBuf, String> {
     Ok(kept)
 }
 
-fn all(asked: &Asked, binary: &Path) -> Findings {
-    let (next, total) = (AtomicU64::new(0), Mutex::new((Findings::default(), 0_u64)));
+/// All runs, and how many there were: after enough failures, no further ones.
+fn all(asked: &Asked, binary: &Path) -> (Findings, u64) {
+    let (next, failed) = (AtomicU64::new(0), AtomicU64::new(0));
+    let total = Mutex::new((Findings::default(), 0_u64));
     let begin = Instant::now();
     let said = Mutex::new(begin);
     std::thread::scope(|scope| {
@@ -133,10 +137,13 @@ fn all(asked: &Asked, binary: &Path) -> Findings {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= asked.runs {
+                    if number >= asked.runs || failed.load(Ordering::Relaxed) >= ENOUGH {
                         return;
                     }
                     let findings = one(binary, asked.seed.wrapping_add(number));
+                    if !findings.violations.is_empty() {
+                        failed.fetch_add(1, Ordering::Relaxed);
+                    }
                     let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
                     total.0.add(findings);
                     total.1 += 1;
@@ -156,7 +163,7 @@ fn all(asked: &Asked, binary: &Path) -> Findings {
             });
         }
     });
-    total.into_inner().unwrap_or_else(PoisonError::into_inner).0
+    total.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One run. What it leaves behind is kept where something is wrong.
@@ -183,11 +190,11 @@ fn failed(why: String) -> Findings {
     findings
 }
 
-fn show(asked: &Asked, total: &Findings, took: Duration) {
+fn show(asked: &Asked, runs: u64, total: &Findings, took: Duration) {
     let kills: u64 = total.kills.values().sum();
     if asked.json {
         let document = json!({
-            "runs": asked.runs,
+            "runs": runs,
             "seed": asked.seed,
             "seconds": took.as_secs_f64(),
             "kills": kills,
@@ -207,8 +214,7 @@ fn show(asked: &Asked, total: &Findings, took: Duration) {
         return;
     }
     println!(
-        "{} runs in {:.0} s, {kills} kills, {} ends in good order",
-        asked.runs,
+        "{runs} runs in {:.0} s, {kills} kills, {} ends in good order",
         took.as_secs_f64(),
         total.ended
     );

@@ -17,7 +17,7 @@ use std::{
 };
 
 /// How long everything may take to come to rest.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How long nothing may change until everything is at rest.
 const REST: Duration = Duration::from_millis(40);
 
