@@ -12,6 +12,7 @@ type Half = [u8; 16];
 
 /// One response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Form", from = "Form")]
 pub(crate) struct Trace {
     /// Of its owner and id.
     name: Half,
@@ -19,6 +20,32 @@ pub(crate) struct Trace {
     content: Half,
     /// Its number.
     pub(crate) number: u32,
+}
+
+/// The serialized form: there are many of them, and a list of bytes is long as text.
+#[derive(Serialize, Deserialize)]
+struct Form(u64, u64, u64, u64, u32);
+
+impl From<Trace> for Form {
+    fn from(trace: Trace) -> Self {
+        let words = |half: Half| {
+            let bits = u128::from_be_bytes(half);
+            ((bits >> 64) as u64, bits as u64)
+        };
+        let (name, content) = (words(trace.name), words(trace.content));
+        Self(name.0, name.1, content.0, content.1, trace.number)
+    }
+}
+
+impl From<Form> for Trace {
+    fn from(form: Form) -> Self {
+        let half = |high: u64, low: u64| (u128::from(high) << 64 | u128::from(low)).to_be_bytes();
+        Self {
+            name: half(form.0, form.1),
+            content: half(form.2, form.3),
+            number: form.4,
+        }
+    }
 }
 
 impl Trace {

@@ -444,6 +444,10 @@ impl Driver {
 
     /// When time itself is the next input, and how long until then.
     pub fn until_wake(&mut self) -> Option<std::time::Duration> {
+        if self.halted.is_some() {
+            // Nothing is decided; the store's return wakes it.
+            return None;
+        }
         let next = [self.wake, self.forget_at()];
         let wake = next.into_iter().flatten().min()?;
         let nanos = (wake.nanos() - self.clock.now().nanos()).max(0);
@@ -463,9 +467,7 @@ impl Driver {
             let stepped = self.input(Cause::default(), Input::Time, None);
             self.carry_out(stepped);
         }
-        if !self.stopping {
-            self.forget_due(now);
-        }
+        self.forget_due(now);
     }
 
     fn count(&mut self, stepped: &Stepped) {

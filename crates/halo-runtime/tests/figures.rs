@@ -120,6 +120,8 @@ impl Writer {
             let responses = (number - KEPT..number).collect();
             self.input(Input::Forget { responses });
             self.machine.take_quiet(self.now);
+            // As the driver does where payloads are kept.
+            self.machine.erased(Instant::MAX);
         }
     }
 }

@@ -129,9 +129,12 @@ async fn from_a_snapshot_after_any_record_the_same_comes_as_from_the_whole() {
         for count in 1..=records.len() {
             let mut before = read(&store(&records[..count])).unwrap();
             let bytes = before.machine.save(before.newest).bytes();
+            let snapshot = Snapshot::new(before.tip, bytes);
+            let mut only = store(&records[..count]);
+            only.save_snapshot(&snapshot).unwrap();
+            assert_eq!(saved(read(&only).unwrap()), saved(before));
             let mut all = store(&records);
-            all.save_snapshot(&Snapshot::new(before.tip, bytes))
-                .unwrap();
+            all.save_snapshot(&snapshot).unwrap();
             let after = read(&all).unwrap();
             assert_eq!(after.from, count as u64);
             assert!(after.passed_over.is_empty(), "{:?}", after.passed_over);

@@ -257,6 +257,8 @@ pub(crate) fn in_words(decision: &Value) -> String {
         "updated" => format!("{} is at epoch {}", text("address"), text("epoch")),
         "submitted" => format!("{} accepted", text("response")),
         "resubmitted" => format!("{} was known", text("response")),
+        "forgotten" => format!("{} is over and was dropped from memory", text("response")),
+        "known_forgotten" => format!("response number {} was known", text("number")),
         "approved" => format!("{of}  approved by {}", text("by")),
         "contradiction" => format!("{of}  an observation contradicts its record"),
         other => other.to_owned(),

@@ -17,6 +17,7 @@ routes: {fix: {assignee: ops, ttl: 10s, attempts: 9, refresh: []}}
 types:
   act: {effect: action, adapter: arm, payload: {}, support: [{id: s, cel: state.s.value, route: fix}]}
   note: {effect: emit, path: out, payload: {}, allows: [{type: "*", phase: retained}]}
+  ticks: {effect: action, adapter: bank, payload: {}, once: payload.key, support: [{id: t, cel: "now < timestamp('2030-01-01T00:00:00Z')"}, {id: s, cel: state.s.value}]}
   once: {effect: action, adapter: bank, payload: {}, once: payload.key}
   asks: {effect: action, adapter: arm, payload: {}, approval: {within: 10s, quorum: 1}}
   pay: {effect: action, adapter: bank, payload: {}, support: [{id: f, cel: "state.balance[payload.from].value >= 1"}], writes: ["balance[payload.from]"]}
@@ -245,4 +246,31 @@ fn what_left_is_watched_for_nobody_once_its_dependents_ended() {
     bench.set("s", json!({"value": false}));
     bench.advance("1h");
     assert!(bench.engine.responses().next().is_none());
+}
+
+#[test]
+fn nothing_of_it_is_left_on_any_list() {
+    let mut bench = bench();
+    let components = json!([{"id": "a", "type": "ticks", "payload": {"key": "k"}},
+        {"id": "b", "type": "ticks", "payload": {"key": "other"}},
+        {"id": "n", "type": "note", "payload": 0, "requires": [{"id": "a", "phase": "retained"}]}]);
+    bench
+        .submit(json!({"response": "r", "components": components}))
+        .unwrap();
+    bench.ask("r", "a");
+    // Watched for the note, until that ends; and nobody looks again.
+    bench.withdraw("r", "n").unwrap();
+    bench.withdraw("r", "b").unwrap();
+    assert_eq!(forget(&mut bench, &[0]), [0]);
+    let saved = serde_json::to_value(bench.engine.save()).unwrap();
+    let none = json!([]);
+    assert_eq!(saved["clock_readers"], none);
+    assert_eq!(saved["ledger"]["waiting"], none);
+    assert_eq!(saved["responses"], none);
+    assert_eq!(saved["obligations"], none);
+    for slot in saved["state"]["slots"].as_array().unwrap() {
+        assert_eq!(slot["readers"], none, "{slot}");
+    }
+    // One document for each record, and none of the response.
+    assert_eq!(saved["documents"].as_array().unwrap().len(), 2);
 }

@@ -11,6 +11,9 @@ const AT_ONCE: usize = 1_000;
 impl Driver {
     /// When there may be something to drop: never more often than once in a step.
     pub(super) fn forget_at(&self) -> Option<Instant> {
+        if self.stopping {
+            return None;
+        }
         let quiet = self.machine.books().first_quiet()?;
         let due = quiet.plus(self.keeps()).plus(STEP);
         Some(due.max(self.forgot_at.plus(STEP)))
@@ -43,6 +46,10 @@ impl Driver {
         }
         if responses.is_empty() {
             return;
+        }
+        if responses.len() == AT_ONCE {
+            // There may be more: it goes on at once, after whatever else is to be done.
+            self.forgot_at = Instant::MIN;
         }
         let input = Input::Forget {
             responses: responses.clone(),

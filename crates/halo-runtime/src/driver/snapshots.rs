@@ -157,3 +157,42 @@ fn tell(host: &super::Host, error: &StoreError) {
         "a snapshot was not stored, or texts not erased; tried again with the next: {error}"
     ));
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::store_and_erase;
+    use halo_canon::Instant;
+    use halo_journal::{Batch, Chain, Draft, MemoryStore, Reader, Snapshot, Store};
+
+    #[test]
+    fn older_snapshots_go_with_what_is_erased() {
+        let mut chain = Chain::default();
+        let mut store = MemoryStore::new();
+        let mut tips = Vec::new();
+        for body in ["one", "two"] {
+            let draft = Draft {
+                at: Instant::MIN,
+                kind: "turn".into(),
+                body: body.into(),
+            };
+            let batch = Batch {
+                records: vec![chain.link(draft)],
+                current: Vec::new(),
+            };
+            store.append(&batch).unwrap();
+            tips.push(chain.tip());
+        }
+        let older = Snapshot::new(tips[0], b"one".to_vec());
+        store_and_erase(&mut store, &older, &[]).unwrap();
+        let newer = Snapshot::new(tips[1], b"".to_vec());
+        store_and_erase(&mut store, &newer, &[]).unwrap();
+        assert_eq!(store.snapshots().unwrap().len(), 2);
+        store_and_erase(&mut store, &newer, &[1]).unwrap();
+        assert_eq!(store.snapshots().unwrap(), [newer]);
+        let bodies = store.read(0, 9).unwrap().into_iter();
+        let bodies: Vec<Option<String>> = bodies.map(|record| record.body).collect();
+        assert_eq!(bodies, [None, Some("two".into())]);
+    }
+}
