@@ -3,7 +3,7 @@
 use crate::ledger::BenchError;
 use halo_canon::{Duration, Instant};
 use halo_core::{ComponentRef, Input, Outcome, RawText, Seed};
-use halo_journal::{Batch, Chain, Draft, SqliteStore, Store};
+use halo_journal::{Batch, Chain, Draft, Snapshot, SqliteStore, Store};
 use halo_runtime::{
     machine::{Cause, Machine, Stepped},
     turn::{Event, Turn},
@@ -14,7 +14,8 @@ const COMMIT: usize = 5_000;
 /// Actions in a response.
 const ACTIONS: usize = 4;
 
-/// Writes at least `records` records: responses submitted, armed, looked at, called, answered.
+/// Writes at least `records` records: responses submitted, armed, looked at, called, answered. With one snapshot, as far
+/// before the end as a runtime's newest one is at most.
 ///
 /// Errors: the store fails.
 pub(crate) fn write(
@@ -45,12 +46,20 @@ pub(crate) fn write(
     history.turn(Input::Update {
         records: records_of_limit,
     })?;
+    let snapshot_at = records.saturating_sub(halo_runtime::driver::SNAPSHOT_EVERY);
+    let mut saved = false;
     let mut number = 0_u32;
     while history.chain.tip().number < records {
         history.response(number)?;
         number += 1;
         if history.batch.records.len() >= COMMIT {
             store.append(&std::mem::take(&mut history.batch))?;
+            let tip = history.chain.tip();
+            if !saved && tip.number >= snapshot_at {
+                let bytes = history.machine.save(history.now).bytes();
+                store.save_snapshot(&Snapshot::new(tip, bytes))?;
+                saved = true;
+            }
         }
     }
     store.append(&history.batch)?;

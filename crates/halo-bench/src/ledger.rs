@@ -66,8 +66,10 @@ pub struct LedgerPanel {
     pub dispatch_over_store_one: f64,
     /// From the last look to the adapter's call, CPU time.
     pub look_to_call_us: f64,
-    /// Reading a journal of 1,000,000 records again.
+    /// Starting on a journal of 1,000,000 records whose newest snapshot is as old as a runtime lets it become.
     pub startup_1m_s: f64,
+    /// The same without any snapshot.
+    pub startup_1m_without_snapshot_s: f64,
     /// Wall clock for all but `look_to_call_us`: a disk's time is no CPU time.
     pub clock: &'static str,
     /// Every figure with its samples.
@@ -135,7 +137,7 @@ pub fn ledger(
     progress("from the last look to the call", 0.3);
     let look = look_to_call()?;
     progress("reading 1,000,000 records again", 0.35);
-    let startup = startup(directory)?;
+    let (startup, without) = startup(directory)?;
     let figure = |name, unit, samples: Vec<f64>| Figure {
         name,
         median: median(&samples),
@@ -150,6 +152,7 @@ pub fn ledger(
         figure("dispatch_one_us", "us", dispatch_one),
         figure("look_to_call_us", "us", look),
         figure("startup_1m_s", "s", vec![startup]),
+        figure("startup_1m_without_snapshot_s", "s", vec![without]),
     ];
     let of = |name: &str| {
         let found = figures.iter().find(|figure| figure.name == name);
@@ -164,6 +167,7 @@ pub fn ledger(
         dispatch_over_store_one: of("dispatch_one_us") / of("store_one_us"),
         look_to_call_us: of("look_to_call_us"),
         startup_1m_s: of("startup_1m_s"),
+        startup_1m_without_snapshot_s: of("startup_1m_without_snapshot_s"),
         clock: "wall clock; look_to_call_us: thread CPU time",
         figures,
     })
@@ -428,14 +432,20 @@ fn look_to_call() -> Result<Vec<f64>, BenchError> {
     Ok(samples)
 }
 
-/// Seconds to read a journal of 1,000,000 records again.
-fn startup(directory: &Path) -> Result<f64, BenchError> {
+/// Seconds to read a journal of 1,000,000 records again, from its newest snapshot and without.
+fn startup(directory: &Path) -> Result<(f64, f64), BenchError> {
     let folder = tempfile::tempdir_in(directory)?;
     let mut store = SqliteStore::open(folder.path().join("long"))?;
     crate::history::write(&mut store, LANES_CATALOG, STARTUP_RECORDS)?;
+    let from_snapshot = reread(&store)?;
+    store.forget_snapshots(u64::MAX)?;
+    Ok((from_snapshot, reread(&store)?))
+}
+
+fn reread(store: &SqliteStore) -> Result<f64, BenchError> {
     let begin = Instant::now();
-    let replayed =
-        replay(store.reader()?, Seed::new([1; 32]), |_| {}).map_err(OpenError::Replay)?;
+    let seed = Seed::new([1; 32]);
+    let replayed = replay(store.reader()?, seed, |_| {}).map_err(OpenError::Replay)?;
     let taken = begin.elapsed().as_secs_f64();
     match replayed {
         Some(replayed) if replayed.tip.number >= STARTUP_RECORDS => Ok(taken),
