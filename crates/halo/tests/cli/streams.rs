@@ -93,14 +93,29 @@ fn usage_and_help() {
         assert!(!ran.err.is_empty());
     }
     // What is not there yet is not there.
-    for missing in ["serve", "mcp", "audit", "reproduce"] {
+    for missing in ["mcp", "reproduce"] {
         let ran = halo(&[missing]);
         assert_eq!(ran.code, 2);
         ran.complains(&["unrecognized subcommand"]);
     }
+    for (arguments, complaint) in [
+        (&["serve", "--config", "nowhere.yaml"][..], "nowhere.yaml"),
+        (&["audit", "verify", "nowhere"], "nowhere"),
+        (&["audit", "show", "nowhere"], "nowhere"),
+        (&["explain", "r", "c", "--data", "nowhere"], "nowhere"),
+        (&["approve", "--url", "ftp://nowhere"], "http"),
+    ] {
+        let ran = halo(arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}");
+        ran.complains(&[complaint]);
+    }
     let ran = halo(&["--help"]);
     assert_eq!(ran.code, 0);
     ran.says(&[
+        "serve",
+        "audit",
+        "explain",
+        "approve",
         "demo",
         "check",
         "admit",
