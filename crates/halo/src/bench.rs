@@ -1,9 +1,11 @@
 //! `halo bench`: what the core costs on this machine.
 
 use crate::terminal::{Paint, Screen, Verdict};
-use halo_bench::{CorePanel, Figure, LedgerPanel, ServePanel};
+use halo_bench::{BenchError, CorePanel, Figure, LedgerPanel, ServePanel};
+use serde::Serialize;
 use std::{
     io::{self, Write},
+    path::Path,
     time::Instant,
 };
 
@@ -33,8 +35,18 @@ enum Panel {
 pub(crate) fn run(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
     match args.panel {
         Panel::Core => core(screen),
-        Panel::Ledger => ledger(args, screen),
-        Panel::Serve => serve(args, screen),
+        Panel::Ledger => on_disk(
+            args,
+            screen,
+            |on, told| halo_bench::ledger(on, told),
+            print_ledger,
+        ),
+        Panel::Serve => on_disk(
+            args,
+            screen,
+            |on, told| halo_bench::serve(on, told),
+            print_serve,
+        ),
     }
 }
 
@@ -50,46 +62,31 @@ fn progress(screen: &mut Screen) -> impl FnMut(&str, f64) {
     }
 }
 
-fn ledger(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
+/// Runs a panel that needs a disk, and shows it.
+fn on_disk<P: Serialize>(
+    args: &Args,
+    screen: &mut Screen,
+    run: impl FnOnce(&Path, &mut dyn FnMut(&str, f64)) -> Result<P, BenchError>,
+    print: impl FnOnce(&P, &mut Screen) -> io::Result<()>,
+) -> io::Result<Verdict> {
     let directory = args.directory.clone().unwrap_or_else(std::env::temp_dir);
-    match halo_bench::ledger(&directory, progress(screen)) {
+    let measured = run(&directory, &mut progress(screen));
+    let panel = match measured {
+        Ok(panel) => panel,
         Err(error) => {
             screen.complain(&format!(
                 "on the disk of `{}`: {error}",
                 directory.display()
             ));
-            Ok(Verdict::Unusable)
+            return Ok(Verdict::Unusable);
         }
-        Ok(panel) if screen.json() => {
-            screen.document(&panel, false)?;
-            Ok(Verdict::Fine)
-        }
-        Ok(panel) => {
-            print_ledger(&panel, screen)?;
-            Ok(Verdict::Fine)
-        }
+    };
+    if screen.json() {
+        screen.document(&panel, false)?;
+    } else {
+        print(&panel, screen)?;
     }
-}
-
-fn serve(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
-    let directory = args.directory.clone().unwrap_or_else(std::env::temp_dir);
-    match halo_bench::serve(&directory, progress(screen)) {
-        Err(error) => {
-            screen.complain(&format!(
-                "on the disk of `{}`: {error}",
-                directory.display()
-            ));
-            Ok(Verdict::Unusable)
-        }
-        Ok(panel) if screen.json() => {
-            screen.document(&panel, false)?;
-            Ok(Verdict::Fine)
-        }
-        Ok(panel) => {
-            print_serve(&panel, screen)?;
-            Ok(Verdict::Fine)
-        }
-    }
+    Ok(Verdict::Fine)
 }
 
 fn print_serve(panel: &ServePanel, screen: &mut Screen) -> io::Result<()> {
