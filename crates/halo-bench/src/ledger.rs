@@ -198,15 +198,7 @@ fn start(
     tokio: &tokio::runtime::Runtime,
 ) -> Result<Runtime, BenchError> {
     let runtime = Runtime::start(
-        |host| Opened {
-            store: Box::new(store),
-            plugs: Arc::new(plugs),
-            catalog: ("bench.yaml".into(), LANES_CATALOG.into()),
-            epoch_file: None,
-            retention: halo_runtime::deployment::Retention::default(),
-            snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
-            host,
-        },
+        |host| Opened::new(Box::new(store), plugs, ("bench.yaml", LANES_CATALOG), host),
         tokio.handle().clone(),
         Arc::new(|_: &str| {}),
         |_| {},

@@ -102,15 +102,7 @@ async fn halo_server(directory: &Path) -> Result<(SocketAddr, Runtime), BenchErr
     let store = SqliteStore::open(directory)?;
     let (plugs, _calls) = bench_plugs()?;
     let runtime = Runtime::start(
-        |host| Opened {
-            store: Box::new(store),
-            plugs: Arc::new(plugs),
-            catalog: ("bench.yaml".into(), LANES_CATALOG.into()),
-            epoch_file: None,
-            retention: halo_runtime::deployment::Retention::default(),
-            snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
-            host,
-        },
+        |host| Opened::new(Box::new(store), plugs, ("bench.yaml", LANES_CATALOG), host),
         tokio::runtime::Handle::current(),
         Arc::new(|_: &str| {}),
         |_| {},

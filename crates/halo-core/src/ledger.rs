@@ -40,7 +40,12 @@ pub(crate) struct Ledger {
     once: HashMap<(u32, Box<str>), Holder, SeedableRandomState>,
     /// Who is watched with which key, so that a key's taking reaches them (P10).
     waiting: HashMap<(u32, Box<str>), Vec<ComponentRef>, SeedableRandomState>,
+    /// With so many keys it pays to look for those whose time has passed.
+    look_at: usize,
 }
+
+/// So many keys are taken before the first look for past ones.
+const FEW: usize = 64;
 
 impl Ledger {
     pub(crate) fn new(hasher: SeedableRandomState) -> Self {
@@ -48,6 +53,7 @@ impl Ledger {
             adapters: Vec::new(),
             once: HashMap::with_hasher(hasher.clone()),
             waiting: HashMap::with_hasher(hasher),
+            look_at: FEW,
         }
     }
 
@@ -151,6 +157,19 @@ impl Ledger {
         {
             self.once.remove(&key);
         }
+    }
+
+    /// Drops keys that time has freed and whose action can't come to be in doubt again: its response is not `kept`.
+    /// Nothing is decided otherwise than with them. Looks when there are twice as many keys as after the last look.
+    pub(crate) fn drop_past(&mut self, now: Instant, kept: impl Fn(u32) -> bool) {
+        if self.once.len() < self.look_at {
+            return;
+        }
+        self.once.retain(|_, holder| {
+            let past = holder.until.is_some_and(|until| now >= until);
+            holder.unresolved || !past || kept(holder.component.response)
+        });
+        self.look_at = FEW.max(2 * self.once.len());
     }
 
     /// `reader` is not supported any more once somebody else takes the key.

@@ -69,7 +69,7 @@ impl From<String> for ResponseName {
 }
 
 /// A borrowed [`ResponseName`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NameRef<'a> {
     /// Who submitted it; empty in a run with one owner.
     pub owner: &'a str,

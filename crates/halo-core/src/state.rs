@@ -1,6 +1,7 @@
 //! P8: the trusted state `C_t`, one record a slot, and who reads which slot (P10).
 
 mod saved;
+mod vacant;
 
 pub(crate) use saved::{SavedBound, SavedState};
 
@@ -20,6 +21,7 @@ use halo_cel::{Index, PathSegment};
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
 use std::{hash::BuildHasher, sync::Arc};
+use vacant::Vacant;
 
 /// Position of a slot in [`State`].
 pub(crate) type SlotIx = u32;
@@ -86,6 +88,7 @@ pub(crate) struct State {
     slots: Vec<Slot>,
     index: HashTable<SlotIx>,
     hasher: SeedableRandomState,
+    vacant: Vacant,
     /// Records whose provider was asked for the look at hand and did not answer: missing, whatever is stored.
     silent: Vec<SlotIx>,
 }
@@ -104,6 +107,7 @@ impl State {
             slots: Vec::new(),
             index: HashTable::new(),
             hasher,
+            vacant: Vacant::default(),
             silent: Vec::new(),
         }
     }
@@ -157,17 +161,13 @@ impl State {
             return found;
         }
         let hash = self.hasher.hash_one((source, key));
-        let ix = self.slots.len() as SlotIx;
-        self.slots.push(Slot {
-            source,
-            key: key.map(Box::from),
-            record: None,
-            conflicted: false,
-            readers: Vec::new(),
-            ended_readers: 0,
-            awaited_by: Vec::new(),
-            unsettled: Vec::new(),
-        });
+        let vacant = self.vacant.slots.pop();
+        let ix = vacant.unwrap_or(self.slots.len() as SlotIx);
+        let made = Slot::new(source, key);
+        match self.slots.get_mut(ix as usize) {
+            Some(slot) => *slot = made,
+            None => self.slots.push(made),
+        }
         let (slots, hasher) = (&self.slots, &self.hasher);
         self.index.insert_unique(hash, ix, |ix| {
             slots.get(*ix as usize).map_or(0, |slot| {
@@ -337,6 +337,19 @@ impl Update {
 }
 
 impl Slot {
+    fn new(source: u32, key: Option<&str>) -> Self {
+        Self {
+            source,
+            key: key.map(Box::from),
+            record: None,
+            conflicted: false,
+            readers: Vec::new(),
+            ended_readers: 0,
+            awaited_by: Vec::new(),
+            unsettled: Vec::new(),
+        }
+    }
+
     pub(crate) fn record(&self) -> Option<&StoredRecord> {
         if self.conflicted {
             None

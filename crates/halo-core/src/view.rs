@@ -175,15 +175,6 @@ impl Engine {
         })
     }
 
-    /// Who has a response of this id, in order of submission.
-    pub fn owners_of(&self, id: &str) -> Vec<&str> {
-        let responses = self.responses.iter();
-        responses
-            .filter(|(_, response)| *response.id == *id)
-            .map(|(_, response)| &*response.owner)
-            .collect()
-    }
-
     /// The obligations of a response, in order of creation.
     pub fn obligations_of(&self, response: u32) -> Vec<ObligationId> {
         let response = self.responses.get(response);

@@ -24,10 +24,13 @@ impl Reading {
     }
 }
 
+/// Who reads the clocks: [`Reading::now`], or a test that sets them.
+pub type Readings = Box<dyn FnMut() -> Reading + Send>;
+
 /// The protocol's `now`: elapsed time is the larger of what both clocks say, and it never runs backwards nor behind
 /// the journal.
-#[derive(Debug)]
 pub struct Clock {
+    readings: Readings,
     anchor: Reading,
     at: Instant,
     latest: Instant,
@@ -35,10 +38,12 @@ pub struct Clock {
 
 impl Clock {
     /// Starts at the wall clock's time, or at the journal's newest where that is later.
-    pub fn start(reading: Reading, newest: Instant) -> Self {
-        let at = Instant::from_nanos(reading.wall).max(newest);
+    pub fn start(mut readings: Readings, newest: Instant) -> Self {
+        let anchor = readings();
+        let at = Instant::from_nanos(anchor.wall).max(newest);
         Self {
-            anchor: reading,
+            readings,
+            anchor,
             at,
             latest: at,
         }
@@ -61,7 +66,8 @@ impl Clock {
 
     /// The time now.
     pub fn now(&mut self) -> Instant {
-        self.at(Reading::now())
+        let reading = (self.readings)();
+        self.at(reading)
     }
 }
 
@@ -74,7 +80,7 @@ mod tests {
     }
 
     fn clock() -> Clock {
-        Clock::start(reading(1_000, 50), Instant::from_nanos(0))
+        Clock::start(Box::new(|| reading(1_000, 50)), Instant::from_nanos(0))
     }
 
     #[test]
@@ -101,7 +107,7 @@ mod tests {
 
     #[test]
     fn p26_never_behind_the_journal() {
-        let clock = Clock::start(reading(1_000, 50), Instant::from_nanos(7_000));
+        let clock = Clock::start(Box::new(|| reading(1_000, 50)), Instant::from_nanos(7_000));
         assert_eq!(clock.latest.nanos(), 7_000);
     }
 }

@@ -9,6 +9,7 @@ mod forgetting;
 mod gate;
 mod guarded;
 mod lanes;
+mod pace;
 mod recovery;
 mod snapshots;
 mod start;
@@ -32,6 +33,7 @@ use halo_canon::Instant;
 use halo_core::{ComponentRef, Engine, Handled, Input, Refusal};
 use halo_journal::{Batch, Chain, Committer, Current, Draft, Record, Settled, StoreError};
 use lanes::Lanes;
+use pace::Pace;
 use serde_json::value::RawValue;
 use snapshots::Snapshots;
 use std::{
@@ -58,8 +60,9 @@ pub struct Driver {
     committer: Committer,
     unsent: Batch,
     unsent_waits: Vec<Wait>,
-    /// Sent and not answered: ticket, its records for the event stream, and what waits.
-    sent: VecDeque<(u64, Vec<Record>, Vec<Wait>)>,
+    /// Sent and not answered.
+    sent: VecDeque<Sent>,
+    pace: Pace,
     /// State accepted since the last record, by address.
     fresh: BTreeMap<String, Accepted>,
     lanes: Lanes,
@@ -81,6 +84,15 @@ pub struct Driver {
     counters: Counters,
     stopping: bool,
     ended: bool,
+}
+
+/// A batch on its way to the disk.
+struct Sent {
+    ticket: u64,
+    at: std::time::Instant,
+    /// For the event stream.
+    records: Vec<Record>,
+    waits: Vec<Wait>,
 }
 
 /// What has happened since the process started, for metrics.
@@ -231,6 +243,9 @@ impl Driver {
         if !quiet {
             self.record(now, cause, recorded, &stepped, called);
         }
+        if self.halted.is_some() {
+            return Ok(Stepped::default());
+        }
         for address in &stepped.updated {
             self.keep_state(address, now, quiet);
         }
@@ -261,8 +276,17 @@ impl Driver {
             decisions: &stepped.decisions,
             called,
         };
-        // Its parts are text, numbers and maps with text keys: it has a JSON form.
-        let body = serde_json::to_string(&turn).unwrap_or_default();
+        let body = match serde_json::to_string(&turn) {
+            Ok(body) => body,
+            // Its parts are text, numbers and maps with text keys. What can't be recorded was not decided all the same.
+            Err(error) => {
+                return self.halt(StoreError::Io {
+                    doing: "put a record into words",
+                    path: "the journal".into(),
+                    source: Arc::new(std::io::Error::from(error)),
+                });
+            }
+        };
         let draft = Draft {
             at,
             kind: kind.into(),
@@ -272,11 +296,10 @@ impl Driver {
         self.machine
             .note_record(record.number, at, &stepped.touched);
         self.unsent.records.push(record);
-        let touched = stepped.touched.clone();
-        if touched
-            .iter()
-            .any(|response| self.watchers.contains_key(response))
-        {
+        self.pace.recorded();
+        let watched = |response: &u32| self.watchers.contains_key(response);
+        if stepped.touched.iter().any(watched) {
+            let touched = stepped.touched.clone();
             self.after(move |driver, _| driver.tell_watchers(&touched));
         }
     }
@@ -376,7 +399,13 @@ impl Driver {
         match self.committer.send(batch) {
             Ok(ticket) => {
                 fault::point("batch.sent");
-                self.sent.push_back((ticket, records, waits));
+                self.pace.sent();
+                self.sent.push_back(Sent {
+                    ticket,
+                    at: std::time::Instant::now(),
+                    records,
+                    waits,
+                });
                 self.send_snapshot();
             }
             Err(error) => {
@@ -393,7 +422,7 @@ impl Driver {
         }
         let waits = std::mem::take(&mut self.unsent_waits);
         match self.sent.back_mut() {
-            Some((_, _, waiting)) => waiting.extend(waits),
+            Some(sent) => sent.waits.extend(waits),
             None => {
                 for wait in waits {
                     wait(self, Ok(()));
@@ -420,11 +449,15 @@ impl Driver {
         while self
             .sent
             .front()
-            .is_some_and(|(ticket, ..)| *ticket <= settled.ticket)
+            .is_some_and(|sent| sent.ticket <= settled.ticket)
         {
-            let Some((_, records, waits)) = self.sent.pop_front() else {
+            let Some(Sent {
+                at, records, waits, ..
+            }) = self.sent.pop_front()
+            else {
                 return;
             };
+            self.pace.settled(at, waits.len());
             fault::point("batch.durable");
             for record in records {
                 // Nobody may be listening.

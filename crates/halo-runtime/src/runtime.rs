@@ -14,6 +14,10 @@ const WAITING: usize = 8_192;
 /// Jobs that are done before what they decided is sent to the disk.
 const JOBS_A_BATCH: usize = 512;
 
+/// A thread that waits notices neither that the machine slept nor that its wall clock was set: what is due by the
+/// protocol's clock is noticed so late at most.
+const WAKE_AT_MOST: Duration = Duration::from_secs(1);
+
 /// A handle to a running driver. Clones are the same runtime.
 #[derive(Clone)]
 pub struct Runtime {
@@ -195,7 +199,11 @@ impl Runtime {
 fn run(mut driver: Driver, jobs: &mpsc::Receiver<Job>) {
     driver.flush();
     while !driver.has_ended() {
-        let next = match driver.until_wake() {
+        let waits = [
+            driver.until_wake().map(|wait| wait.min(WAKE_AT_MOST)),
+            driver.patience(),
+        ];
+        let next = match waits.into_iter().flatten().min() {
             Some(wait) => jobs.recv_timeout(wait),
             None => jobs
                 .recv()
@@ -203,7 +211,7 @@ fn run(mut driver: Driver, jobs: &mpsc::Receiver<Job>) {
         };
         match next {
             Ok(job) => job(&mut driver),
-            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Timeout) => driver.nobody_came(),
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
         }
         for job in jobs.try_iter().take(JOBS_A_BATCH) {
@@ -211,7 +219,7 @@ fn run(mut driver: Driver, jobs: &mpsc::Receiver<Job>) {
         }
         driver.time_passed();
         // What waits for nothing may decide something in turn.
-        while !driver.is_flushed() {
+        while !driver.is_flushed() && driver.patience().is_none() {
             driver.flush();
         }
     }

@@ -122,16 +122,27 @@ async fn slow_clients_are_given_up_and_others_are_served() {
     world.stop().await;
 }
 
+/// Bytes of this process in memory.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kib = line.unwrap().split_whitespace().nth(1).unwrap();
+    kib.parse::<u64>().unwrap() * 1_024
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn more_connections_than_there_are_places_wait_and_are_served() {
+async fn a_thousand_slow_clients_take_turns_in_bounded_memory() {
     let world = impatient().await;
+    let before = resident();
     let mut held = Vec::new();
-    for _ in 0..200 {
+    for _ in 0..1_000 {
         held.push(open(&world, "GET / HT").await);
     }
-    // All places are taken until the slow ones are given up.
+    // All places are taken, and taken again by the next ones, until the slow ones are given up.
     let answer = Ask::get("/healthz").of(world.address).await;
     assert_eq!(answer.status, 200);
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 64 << 20, "{grown} bytes more");
     world.stop().await;
 }
 

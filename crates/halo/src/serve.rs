@@ -121,7 +121,7 @@ fn open(
     let text = std::fs::read_to_string(&deployment.catalog)
         .map_err(|error| format!("{}: {error}", deployment.catalog.display()))?;
     let name = deployment.catalog.file_name().unwrap_or_default();
-    let catalog = (name.to_string_lossy().into_owned(), text);
+    let name = name.to_string_lossy();
     let epoch_file = deployment
         .epoch_file
         .as_deref()
@@ -132,13 +132,9 @@ fn open(
     let mut said = Instant::now();
     Runtime::start(
         |host| Opened {
-            store: Box::new(store),
-            plugs: Arc::new(plugs),
-            catalog,
             epoch_file,
             retention: deployment.retention,
-            snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
-            host,
+            ..Opened::new(Box::new(store), plugs, (&name, &text), host)
         },
         tokio::runtime::Handle::current(),
         Arc::new(move |text: &str| remark.say(text)),

@@ -8,6 +8,7 @@ use crate::{
     obligation::Obligation,
     phase::{ComponentRef, Phase},
     response::{NameRef, Response},
+    state::SlotIx,
 };
 use std::hash::BuildHasher;
 
@@ -47,6 +48,40 @@ impl Engine {
                 self.forget_one(*number);
             }
         }
+        let responses = &self.responses;
+        let kept = |number| responses.get(number).is_some();
+        self.ledger.drop_past(self.now, kept);
+        if self.state.look_is_due() {
+            let held = self.held_slots();
+            self.state.vacate(&held);
+        }
+    }
+
+    /// By state slot, whether anything that is kept names it.
+    fn held_slots(&self) -> Vec<bool> {
+        let mut held = vec![false; self.state.slot_count()];
+        let mut hold = |slots: &[SlotIx]| {
+            for slot in slots {
+                if let Some(held) = held.get_mut(*slot as usize) {
+                    *held = true;
+                }
+            }
+        };
+        for (_, response) in self.responses.iter() {
+            for component in &response.components {
+                hold(&component.slots);
+                for past in &component.past_actions {
+                    hold(&past.writes);
+                }
+            }
+        }
+        for (_, obligation) in self.obligations.iter() {
+            hold(&obligation.slots);
+            for (slot, _) in &obligation.refresh {
+                hold(&[*slot]);
+            }
+        }
+        held
     }
 
     fn forget_one(&mut self, number: u32) {
@@ -54,7 +89,7 @@ impl Engine {
         let Some(response) = self.responses.get(number) else {
             return;
         };
-        let hash = self.hasher.hash_one(response.name());
+        let hash = self.hasher.hash_one(&*response.id);
         if let Ok(entry) = self.response_index.find_entry(hash, |ix| *ix == number) {
             entry.remove();
         }

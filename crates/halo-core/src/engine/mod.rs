@@ -111,6 +111,7 @@ pub struct Engine {
     pub(crate) state: State,
     pub(crate) ledger: Ledger,
     pub(crate) responses: Numbered<Response>,
+    /// Responses by id; owners that chose the same one stand side by side.
     response_index: HashTable<u32>,
     forgotten: Forgotten,
     made_ids: u64,
@@ -355,8 +356,18 @@ impl Engine {
                 .is_some_and(|response| response.name() == name)
         };
         self.response_index
-            .find(self.hasher.hash_one(name), same)
+            .find(self.hasher.hash_one(name.id), same)
             .copied()
+    }
+
+    /// Who has a response of this id, in the order of their names.
+    pub fn owners_of(&self, id: &str) -> Vec<&str> {
+        let hits = self.response_index.iter_hash(self.hasher.hash_one(id));
+        let responses = hits.filter_map(|ix| self.responses.get(*ix));
+        let named = responses.filter(|response| *response.id == *id);
+        let mut owners: Vec<&str> = named.map(|response| &*response.owner).collect();
+        owners.sort_unstable();
+        owners
     }
 
     fn find_or_refuse(

@@ -252,11 +252,11 @@ impl Engine {
     /// What can be told from the responses: their names, and who may leave.
     fn index_all(&mut self) {
         for (number, response) in self.responses.iter() {
-            let hash = self.hasher.hash_one(response.name());
+            let hash = self.hasher.hash_one(&*response.id);
             let (responses, hasher) = (&self.responses, &self.hasher);
             self.response_index.insert_unique(hash, number, |ix| {
                 let response = responses.get(*ix);
-                response.map_or(0, |response| hasher.hash_one(response.name()))
+                response.map_or(0, |response| hasher.hash_one(&*response.id))
             });
         }
         for at in self.all_components() {

@@ -233,13 +233,13 @@ impl Engine {
             response: number,
             id: response.id.clone(),
         });
-        let hash = self.hasher.hash_one(response.name());
+        let hash = self.hasher.hash_one(&*response.id);
         self.responses.push(response);
         let (responses, hasher) = (&self.responses, &self.hasher);
         self.response_index.insert_unique(hash, number, |ix| {
             responses
                 .get(*ix)
-                .map_or(0, |response| hasher.hash_one(response.name()))
+                .map_or(0, |response| hasher.hash_one(&*response.id))
         });
         if let Some(response) = self.responses.get_mut(number) {
             for (component, judged) in response.components.iter_mut().zip(judged) {

@@ -1,6 +1,9 @@
 //! The state as it is saved. Its index is made anew.
 
-use super::{BoundValue, NO_SLOT, Slot, SlotIx, State, StoredRecord, Unsettled};
+use super::{
+    BoundValue, NO_SLOT, Slot, SlotIx, State, StoredRecord, Unsettled,
+    vacant::{NOBODYS, Vacant},
+};
 use crate::{
     phase::ComponentRef,
     shelf::{Documents, Place, Shelf},
@@ -15,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct SavedState {
     sources: Vec<Box<str>>,
     slots: Vec<SavedSlot>,
+    vacant: Vacant,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -139,6 +143,7 @@ impl State {
         SavedState {
             sources: self.sources.clone(),
             slots: self.slots.iter().map(|slot| slot.save(shelf)).collect(),
+            vacant: self.vacant.clone(),
         }
     }
 
@@ -152,6 +157,10 @@ impl State {
         state.sources = saved.sources;
         for (number, saved) in saved.slots.into_iter().enumerate() {
             let slot = Slot::restore(saved, documents)?;
+            if slot.source == NOBODYS {
+                state.slots.push(slot);
+                continue;
+            }
             let known = (slot.source as usize) < state.sources.len();
             // A record has one place.
             if !known || state.slot(slot.source, slot.key.as_deref()) as usize != number {
@@ -159,11 +168,21 @@ impl State {
             }
             *state.slots.get_mut(number)? = slot;
         }
+        // Exactly the vacant ones, each once.
+        let mut vacant = saved.vacant.slots.clone();
+        vacant.sort_unstable();
+        let slots = (0..).zip(&state.slots);
+        let nobodys = slots.filter(|(_, slot)| slot.source == NOBODYS);
+        if !nobodys.map(|(ix, _)| ix).eq(vacant) {
+            return None;
+        }
+        state.vacant = saved.vacant;
         Some(state)
     }
 
     /// Whether a slot may stand in an instance's list.
     pub(crate) fn has_slot(&self, ix: SlotIx) -> bool {
-        ix == NO_SLOT || (ix as usize) < self.slots.len()
+        let slot = self.slots.get(ix as usize);
+        ix == NO_SLOT || slot.is_some_and(|slot| slot.source != NOBODYS)
     }
 }

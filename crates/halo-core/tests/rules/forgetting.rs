@@ -19,6 +19,7 @@ types:
   note: {effect: emit, path: out, payload: {}, allows: [{type: "*", phase: retained}]}
   ticks: {effect: action, adapter: bank, payload: {}, once: payload.key, support: [{id: t, cel: "now < timestamp('2030-01-01T00:00:00Z')"}, {id: s, cel: state.s.value}]}
   once: {effect: action, adapter: bank, payload: {}, once: payload.key}
+  briefly: {effect: action, adapter: bank, payload: {}, once: {key: payload.key, for: 10s}}
   asks: {effect: action, adapter: arm, payload: {}, approval: {within: 10s, quorum: 1}}
   pay: {effect: action, adapter: bank, payload: {}, support: [{id: f, cel: "state.balance[payload.from].value >= 1"}], writes: ["balance[payload.from]"]}
 "#;
@@ -273,4 +274,74 @@ fn nothing_of_it_is_left_on_any_list() {
     }
     // One document for each record, and none of the response.
     assert_eq!(saved["documents"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn keys_that_no_provider_knows_do_not_fill_the_memory() {
+    let mut bench = bench();
+    submit(&mut bench, "kept", "pay", json!({"from": "kept"}));
+    submit(&mut bench, "lives", "pay", json!({"from": "A"}));
+    for round in 0..4 {
+        let from = |number: u32| json!({"from": format!("{round}-{number}")});
+        let numbers: Vec<u32> = (0..50)
+            .map(|number| {
+                submit(
+                    &mut bench,
+                    &format!("r{round}-{number}"),
+                    "pay",
+                    from(number),
+                )
+            })
+            .collect();
+        assert_eq!(forget(&mut bench, &numbers), numbers);
+    }
+    let saved = bench.engine.save();
+    let slots = serde_json::to_value(&saved).unwrap()["state"]["slots"].clone();
+    let slots = slots.as_array().unwrap();
+    assert!(slots.len() <= 2 * 64, "{} of 202", slots.len());
+    // What is in use was not touched: the key of a response that is kept, and the record that a live one reads.
+    let with_key = |key: &str| slots.iter().filter(|slot| slot["key"] == key).count();
+    assert_eq!((with_key("kept"), with_key("A")), (1, 1));
+    assert_eq!(bench.ask("lives", "x"), Answer::Authorized);
+    // A key that was given up is like one that never was.
+    bench.set("balance/0-0", json!({"value": 1}));
+    submit(&mut bench, "again", "pay", json!({"from": "0-0"}));
+    assert_eq!(bench.ask("again", "x"), Answer::Authorized);
+}
+
+#[test]
+fn keys_that_time_has_freed_do_not_fill_the_memory() {
+    let mut bench = bench();
+    submit(&mut bench, "kept", "briefly", json!({"key": "kept"}));
+    bench.ask("kept", "x");
+    bench.answers.insert("bank".into(), Outcome::Lost);
+    submit(&mut bench, "doubt", "briefly", json!({"key": "doubt"}));
+    bench.ask("doubt", "x");
+    bench.answers.clear();
+    for round in 0..4 {
+        let numbers: Vec<u32> = (0..50)
+            .map(|number| {
+                let id = format!("r{round}-{number}");
+                let payload = json!({"key": id.as_str()});
+                let response = submit(&mut bench, &id, "briefly", payload);
+                assert_eq!(bench.ask(&id, "x"), Answer::Authorized);
+                response
+            })
+            .collect();
+        assert_eq!(forget(&mut bench, &numbers), numbers);
+        bench.advance("11s");
+    }
+    submit(&mut bench, "now", "briefly", json!({"key": "now"}));
+    bench.ask("now", "x");
+    let saved = serde_json::to_value(bench.engine.save()).unwrap();
+    let once = saved["ledger"]["once"].as_array().unwrap();
+    assert!(once.len() <= 2 * 64, "{} of 202", once.len());
+    let taken = |key: &str| once.iter().filter(|entry| entry[1] == key).count();
+    assert_eq!((taken("kept"), taken("doubt"), taken("now")), (1, 1, 1));
+    submit(&mut bench, "s", "briefly", json!({"key": "doubt"}));
+    assert_eq!(bench.stand("s", "x"), "withheld! once_used");
+    submit(&mut bench, "t", "briefly", json!({"key": "now"}));
+    assert_eq!(bench.stand("t", "x"), "withheld! once_used");
+    submit(&mut bench, "u", "briefly", json!({"key": "r0-0"}));
+    assert_eq!(bench.ask("u", "x"), Answer::Authorized);
 }

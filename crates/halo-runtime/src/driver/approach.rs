@@ -21,7 +21,11 @@ pub struct Asked {
 impl Driver {
     /// An armed action before its last look: its pulled records are asked for.
     pub(super) fn approach(&mut self, at: ComponentRef, generation: u32, answer: Option<AnswerTo>) {
-        let footprint = self.engine().footprint(at);
+        // Where everything is pushed there is nobody to ask.
+        let footprint = match self.plugs.providers.is_empty() {
+            true => Vec::new(),
+            false => self.engine().footprint(at),
+        };
         self.ask_then(footprint, move |driver, silent| {
             if let Some(error) = driver.halted.clone() {
                 return driver.give_up(answer, error);

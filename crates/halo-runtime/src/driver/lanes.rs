@@ -51,6 +51,8 @@ struct Lane {
 #[derive(Default)]
 pub(super) struct Lanes {
     lanes: HashMap<LaneKey, Lane>,
+    /// Which lane each instance is in that is on its way.
+    inside: HashMap<(ComponentRef, u32), LaneKey>,
     /// Where each action in doubt is.
     doubted: HashMap<ComponentRef, LaneKey>,
 }
@@ -157,6 +159,8 @@ impl Driver {
         }
         if let Some(lane) = self.lanes.lanes.get_mut(key) {
             lane.busy = Some((want.at, generation));
+            let inside = (want.at, generation);
+            self.lanes.inside.insert(inside, key.clone());
         }
         self.under_way += 1;
         let at = want.at;
@@ -174,7 +178,9 @@ impl Driver {
         // The answer to a call of before a rebuild may come after it was settled.
         let view = self.engine().view(at);
         let is_in_doubt = view.is_some_and(|view| view.phase == Phase::InDoubt);
-        let Some(key) = self.lane_of(at) else {
+        // A rebuild in between has emptied the lanes.
+        let inside = self.lanes.inside.remove(&(at, generation));
+        let Some(key) = inside.or_else(|| self.lane_of(at)) else {
             return;
         };
         let Some(lane) = self.lanes.lanes.get_mut(&key) else {

@@ -1,8 +1,10 @@
 //! How a driver begins: from an empty directory, after a crash, and again once a store that failed writes again (P18).
 
-use super::{Counters, Driver, Host, lanes::Lanes, snapshots::Snapshots};
+use super::{
+    Counters, Driver, Host, SNAPSHOT_EVERY, lanes::Lanes, pace::Pace, snapshots::Snapshots,
+};
 use crate::{
-    clock::{Clock, Reading},
+    clock::{Clock, Reading, Readings},
     deployment::Retention,
     epoch::EpochFile,
     fault,
@@ -39,8 +41,32 @@ pub struct Opened {
     pub retention: Retention,
     /// How many records come between two snapshots.
     pub snapshot_every: u64,
+    /// Who reads the clocks.
+    pub readings: Readings,
     /// Where work goes on outside the driver's thread.
     pub host: Host,
+}
+
+impl Opened {
+    /// With the settings that a deployment has where it says nothing. `catalog` is the file's name and its text.
+    pub fn new(
+        store: Box<dyn Store>,
+        plugs: impl Into<Arc<Plugs>>,
+        catalog: (&str, &str),
+        host: Host,
+    ) -> Self {
+        let (file, text) = catalog;
+        Self {
+            store,
+            plugs: plugs.into(),
+            catalog: (file.to_owned(), text.to_owned()),
+            epoch_file: None,
+            retention: Retention::default(),
+            snapshot_every: SNAPSHOT_EVERY,
+            readings: Box::new(Reading::now),
+            host,
+        }
+    }
 }
 
 /// Why a driver does not start.
@@ -110,6 +136,7 @@ impl Driver {
             epoch_file,
             retention,
             snapshot_every,
+            readings,
             host,
         } = opened;
         let replayed = replay(store.reader()?, draw_seed()?, progress)?;
@@ -117,7 +144,7 @@ impl Driver {
         let newest = replayed
             .as_ref()
             .map_or(Instant::MIN, |replayed| replayed.newest);
-        let mut clock = Clock::start(Reading::now(), newest);
+        let mut clock = Clock::start(readings, newest);
         let fresh = replayed.is_none();
         let Replayed {
             machine,
@@ -155,6 +182,7 @@ impl Driver {
             committer,
             unsent: Batch::default(),
             unsent_waits: Vec::new(),
+            pace: Pace::new(),
             sent: VecDeque::new(),
             fresh: by_address(accepted),
             lanes: Lanes::default(),
@@ -328,8 +356,8 @@ impl Driver {
         self.counters.store_failures += 1;
         self.host.remark(&format!("the store failed: {error}"));
         self.halted = Some(error.clone());
-        for (_, _, waits) in std::mem::take(&mut self.sent) {
-            for wait in waits {
+        for sent in std::mem::take(&mut self.sent) {
+            for wait in sent.waits {
                 wait(self, Err(error.clone()));
             }
         }

@@ -116,13 +116,9 @@ pub(crate) fn start_with(
     let store: Box<dyn Store> = Box::new(disk.open());
     Runtime::start(
         |host| Opened {
-            store,
-            plugs: Arc::new(plugs),
-            catalog: ("catalog.yaml".into(), CATALOG.into()),
-            epoch_file: None,
             retention,
             snapshot_every,
-            host,
+            ..Opened::new(store, plugs, ("catalog.yaml", CATALOG), host)
         },
         tokio::runtime::Handle::current(),
         Arc::new(|text: &str| eprintln!("remark: {text}")),

@@ -221,13 +221,8 @@ pub(crate) fn start(
 ) -> Result<Runtime, OpenError> {
     Runtime::start(
         |host| Opened {
-            store,
-            plugs: Arc::new(plugs),
-            catalog: ("catalog.yaml".into(), CATALOG.into()),
             epoch_file,
-            retention: halo_runtime::deployment::Retention::default(),
-            snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
-            host,
+            ..Opened::new(store, plugs, ("catalog.yaml", CATALOG), host)
         },
         tokio::runtime::Handle::current(),
         Arc::new(|text: &str| eprintln!("remark: {text}")),

@@ -149,15 +149,7 @@ impl World {
         let store: Box<dyn Store> = Box::new(disk.open());
         let plugs = Arc::new(yard.plugs(&feed));
         let runtime = Runtime::start(
-            |host| Opened {
-                store,
-                plugs,
-                catalog: ("catalog.yaml".into(), CATALOG.into()),
-                epoch_file: None,
-                retention: halo_runtime::deployment::Retention::default(),
-                snapshot_every: halo_runtime::driver::SNAPSHOT_EVERY,
-                host,
-            },
+            |host| Opened::new(store, plugs, ("catalog.yaml", CATALOG), host),
             tokio::runtime::Handle::current(),
             Arc::new(|_: &str| {}),
             |_| {},
