@@ -2,7 +2,8 @@
 
 use crate::{
     fault::{Fault, Faults},
-    syntax::Span,
+    policy::Origin,
+    syntax::{Rule, Span},
 };
 use halo_catalog::{
     cursor::Findings,
@@ -90,6 +91,15 @@ impl<'a> Held<'a> {
                 let span = halo_cel::Span { start, end };
                 place_within(scalar.source, scalar.mark, self.text, span)
             }
+        }
+    }
+
+    /// Where a rule stands.
+    pub(crate) fn origin(&self, file: &str, rule: &Rule) -> Origin {
+        Origin {
+            rule: rule.id.text.clone(),
+            file: file.to_owned(),
+            line: self.mark(rule.id.span).line,
         }
     }
 

@@ -4,7 +4,7 @@ mod decode;
 mod report;
 
 pub use decode::{Decoded, RuleText, Surroundings, decode};
-pub use report::{PolicyReport, PredicateReport, RuleReport};
+pub use report::{Inspected, PolicyReport, PredicateReport, RuleReport, RulesReport, inspect};
 
 use crate::{
     Mode, interpret,

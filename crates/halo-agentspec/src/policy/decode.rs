@@ -430,11 +430,7 @@ fn rules_of(
     }
     held.report(findings, &faults);
     let with_origin = |rule: Rule| {
-        let origin = Origin {
-            rule: rule.id.text.clone(),
-            file: file.to_owned(),
-            line: held.mark(rule.id.span).line,
-        };
+        let origin = held.origin(file, &rule);
         (rule, origin)
     };
     (!faults.has_errors()).then(|| rules.into_iter().map(with_origin).collect())
