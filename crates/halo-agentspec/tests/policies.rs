@@ -292,3 +292,73 @@ fn every_way_to_be_withheld_has_a_word() {
     };
     assert_eq!(why.code(), "predicate_error");
 }
+
+/// What `docs/AGENTSPEC.md` and the example show.
+#[test]
+fn the_example_decides_as_it_says() {
+    const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agentspec");
+    let read = |name: &str| match std::fs::read_to_string(format!("{FOLDER}/{name}")) {
+        Ok(text) => Ok(RuleText {
+            file: name.to_owned(),
+            text,
+        }),
+        Err(error) => Err(error.to_string()),
+    };
+    let sound = |name: &str| {
+        let decoded = decode(name, &read(name).unwrap().text, &read, None);
+        assert_eq!(render(&decoded.diagnostics), "");
+        decoded.policy.unwrap()
+    };
+    let state = State(vec![(0, Some("A-17"), 1, json(r#"{"paid": 40}"#))]);
+    let verdict = |policy: &Policy, kind: &str, payload: &str| {
+        let payload = json(payload);
+        let component = Component {
+            id: "c",
+            kind,
+            digest: "",
+            payload: payload.root(),
+            reflections: 0,
+        };
+        let response = Response {
+            id: "r",
+            now: Instant::from_nanos(0),
+            components: &[component],
+        };
+        policy.verdicts(response, &state)[0].to_string()
+    };
+    let policy = sound("policy.yaml");
+    for (kind, payload, expected) in [
+        ("refund", r#"{"order": "A-17", "amount": 40}"#, "allowed"),
+        (
+            "refund",
+            r#"{"order": "A-17", "amount": 60}"#,
+            "withheld: stop by not_more_than_paid (refunds.rules:3)",
+        ),
+        ("reply", r#"{"text": "hello"}"#, "allowed"),
+        (
+            "reply",
+            r#"{"text": "a refund, guaranteed"}"#,
+            "withheld: replan by no_promises (refunds.rules:15)",
+        ),
+    ] {
+        assert_eq!(verdict(&policy, kind, payload), expected);
+    }
+    let unknown = verdict(&policy, "refund", r#"{"order": "B-1", "amount": 1}"#);
+    assert!(
+        unknown.starts_with("withheld: predicate_error by not_more_than_paid"),
+        "{unknown}"
+    );
+    let policy = sound("whole-response.yaml");
+    let large = verdict(&policy, "refund", r#"{"amount": 500}"#);
+    assert!(
+        large.starts_with("withheld: stop by nothing_large"),
+        "{large}"
+    );
+    assert_eq!(verdict(&policy, "reply", "{}"), "allowed");
+}
+
+#[test]
+fn a_policy_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    shared(&sound(SCOPED));
+}
