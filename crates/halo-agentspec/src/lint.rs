@@ -4,7 +4,7 @@ use crate::{
     fault::{Fault, Faults},
     names::NEVER_RAISED,
     policy::{BUNDLE, Scope},
-    syntax::{Act, Rule, Test},
+    syntax::{Act, Rule, Span, Test},
 };
 use halo_catalog::suggest;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,8 +23,19 @@ pub(crate) struct Lint<'a> {
 }
 
 impl Lint<'_> {
-    /// Looks at one rule.
-    pub(crate) fn rule(&mut self, rule: &Rule, faults: &mut Faults) {
+    /// Looks at the rules of one text.
+    pub(crate) fn rules(&mut self, rules: &[Rule], faults: &mut Faults) {
+        if rules.is_empty() && !faults.has_errors() {
+            // A file that was cut off or is the wrong one must not go for rules that stop nothing.
+            let hint = "a rule is `rule @name trigger … check … enforce … end`";
+            faults.push(Fault::error(Span::default(), "there is no rule here", hint));
+        }
+        for rule in rules {
+            self.rule(rule, faults);
+        }
+    }
+
+    fn rule(&mut self, rule: &Rule, faults: &mut Faults) {
         let seen = self.seen.entry(rule.id.text.clone()).or_default();
         *seen += 1;
         if *seen == 2 {

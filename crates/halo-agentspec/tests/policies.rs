@@ -362,3 +362,20 @@ fn a_policy_can_be_shared_between_threads() {
     fn shared<T: Send + Sync>(_: &T) {}
     shared(&sound(SCOPED));
 }
+
+#[test]
+fn the_page_shows_a_policy_that_is_one() {
+    let page = include_str!("../../../docs/AGENTSPEC.md");
+    let block = page.split("```yaml\n").nth(1).unwrap();
+    let text = block.split("```").next().unwrap();
+    let rules = include_str!("../../../examples/agentspec/refunds.rules");
+    let read = |name: &str| {
+        Ok(RuleText {
+            file: name.to_owned(),
+            text: rules.to_owned(),
+        })
+    };
+    let decoded = decode("policy.yaml", text, &read, None);
+    assert_eq!(render(&decoded.diagnostics), "");
+    assert_eq!(decoded.policy.unwrap().rules().len(), 4);
+}

@@ -3,12 +3,12 @@
 use super::{Origin, Policy, Scope};
 use crate::{
     Mode,
-    fault::{Fault, Faults},
+    fault::Faults,
     lint::Lint,
     names::STRICT_PREDICATES,
     parse::{MAX_RULES, parse},
     place::Held,
-    syntax::{Rule, Span},
+    syntax::Rule,
 };
 use halo_canon::{Builder, Digest};
 use halo_catalog::{
@@ -425,14 +425,7 @@ fn rules_of(
 ) -> Option<Vec<(Rule, Origin)>> {
     let mut faults = Faults::default();
     let rules = parse(held.text, mode, &mut faults);
-    if rules.is_empty() && !faults.has_errors() {
-        // A file that was cut off or is the wrong one must not go for rules that stop nothing.
-        let hint = "a rule is `rule @name trigger … check … enforce … end`";
-        faults.push(Fault::error(Span::default(), "there is no rule here", hint));
-    }
-    for rule in &rules {
-        lint.rule(rule, &mut faults);
-    }
+    lint.rules(&rules, &mut faults);
     held.report(findings, &faults);
     let with_origin = |rule: Rule| {
         let origin = held.origin(file, &rule);

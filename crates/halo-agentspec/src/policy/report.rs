@@ -96,9 +96,7 @@ pub fn inspect(file: &str, text: &str) -> Inspected {
         seen: BTreeMap::new(),
         used: BTreeSet::new(),
     };
-    for rule in &rules {
-        lint.rule(rule, &mut faults);
-    }
+    lint.rules(&rules, &mut faults);
     let held = Held::file(text);
     let mut findings = Findings::new(file, text);
     held.report(&mut findings, &faults);

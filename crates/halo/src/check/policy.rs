@@ -11,13 +11,14 @@ use halo_catalog::{Catalog, Diagnostic, yaml};
 use halo_cel::SourceDecl;
 use std::path::Path;
 
-/// What a file is: rules start with `rule @`, or are named so, and a policy says `policy`; all else is a catalog.
+/// What a file is: rules are named so or start as rules do, and a policy says `policy`; all else is a catalog.
 pub(super) fn kind(input: &Text) -> Kind {
     let named = [".rules", ".ar"]
         .iter()
         .any(|end| input.name.ends_with(end));
-    let first = input.text.trim_start().strip_prefix("rule");
-    if named || first.is_some_and(|rest| rest.trim_start().starts_with('@')) {
+    let text = input.text.trim_start();
+    let rule = text.strip_prefix("rule").map(str::trim_start);
+    if named || text.starts_with("//") || rule.is_some_and(|rest| rest.starts_with('@')) {
         return Kind::Rules;
     }
     match yaml::parse(&input.name, &input.text) {

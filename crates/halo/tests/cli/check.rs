@@ -183,6 +183,12 @@ fn a_file_of_rules_says_which_predicates_it_needs() {
     assert_eq!(ran.code, 0);
     ran.says(&["strict and extended mode read them"]);
     let ran = halo_with(
+        b"// mine\nrule @a trigger any check true enforce stop end",
+        &["check", "-"],
+    );
+    assert_eq!(ran.code, 0);
+    ran.says(&["only extended mode reads them"]);
+    let ran = halo_with(
         b"rule @a trigger t check !!x(1) enforce a: b = 1",
         &["check", "-"],
     );
