@@ -7,10 +7,11 @@ use std::{
 };
 
 /// Crates that know no I/O, clock, async or randomness.
-const PURE: [&str; 5] = [
+const PURE: [&str; 6] = [
     "halo-canon",
     "halo-cel",
     "halo-catalog",
+    "halo-agentspec",
     "halo-core",
     "halo-scenario",
 ];
@@ -36,10 +37,14 @@ const IMPURE: [&str; 12] = [
 const EXCEPT: [(&str, &str); 1] = [("crates/halo-cel/src/parse.rs", "std::thread")];
 
 /// Which workspace crates each crate may depend on; everything else is a finding.
-const MAY_DEPEND: [(&str, &[&str]); 12] = [
+const MAY_DEPEND: [(&str, &[&str]); 13] = [
     ("halo-canon", &[]),
     ("halo-cel", &["halo-canon"]),
     ("halo-catalog", &["halo-canon", "halo-cel"]),
+    (
+        "halo-agentspec",
+        &["halo-canon", "halo-cel", "halo-catalog"],
+    ),
     ("halo-core", &["halo-canon", "halo-cel", "halo-catalog"]),
     (
         "halo-scenario",
@@ -81,7 +86,13 @@ const MAY_DEPEND: [(&str, &[&str]); 12] = [
     ("halo-oracle", &[]),
     (
         "halo-fuzz",
-        &["halo-canon", "halo-cel", "halo-catalog", "halo-scenario"],
+        &[
+            "halo-agentspec",
+            "halo-canon",
+            "halo-cel",
+            "halo-catalog",
+            "halo-scenario",
+        ],
     ),
     (
         "halo",
@@ -89,6 +100,7 @@ const MAY_DEPEND: [(&str, &[&str]); 12] = [
             "halo-canon",
             "halo-cel",
             "halo-catalog",
+            "halo-agentspec",
             "halo-core",
             "halo-scenario",
             "halo-bench",

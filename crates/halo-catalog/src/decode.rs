@@ -21,6 +21,7 @@ use crate::{
 use halo_canon::{Builder, Digest, Document, Duration};
 use halo_cel::SourceDecl;
 use names::Names;
+pub use predicate::place as place_within;
 use std::sync::Arc;
 
 /// P8's tolerance, unless the catalog says otherwise.

@@ -8,7 +8,7 @@ pub mod diagnostic;
 mod findings;
 pub mod model;
 pub mod report;
-mod suggest;
+pub mod suggest;
 pub mod yaml;
 
 pub use diagnostic::{Diagnostic, Severity};

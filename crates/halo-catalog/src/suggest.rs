@@ -6,7 +6,7 @@ const MAX_LEN: usize = 64;
 const MAX_LISTED: usize = 16;
 
 /// A hint for a name that is not one of `known`: the nearest, else the list; nothing where none is known.
-pub(crate) fn hint<'a>(
+pub fn hint<'a>(
     text: &str,
     known: impl Iterator<Item = &'a str> + Clone,
     heading: &str,
@@ -29,7 +29,7 @@ pub(crate) fn hint<'a>(
 }
 
 /// The nearest name, if it is near: at most a third of the letters differ.
-pub(crate) fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let chars: Vec<char> = text.chars().take(MAX_LEN + 1).collect();
     if chars.is_empty() || chars.len() > MAX_LEN {
         return None;

@@ -3,6 +3,7 @@
 //!
 //! Each returns what is wrong, so that a caller can panic with it; nothing means that the property held.
 
+use halo_agentspec::{Mode, RuleText, policy};
 use halo_canon::{Digest, Document, Instant, Value};
 use halo_cel::{
     Component, Environment, Expect, Inputs, Program, Record, RecordTable, Records, SourceDecl,
@@ -131,6 +132,76 @@ pub fn predicate(data: &[u8]) -> Result<(), String> {
         return Err("two evaluations differ".into());
     }
     Ok(())
+}
+
+/// AgentSpec rules are read, and are the same when printed and read again; or are refused with findings that have places.
+/// A policy that holds them answers too. The first byte chooses the mode.
+pub fn agentspec(data: &[u8]) -> Result<(), String> {
+    let Some((first, rest)) = data.split_first() else {
+        return Ok(());
+    };
+    let Ok(text) = std::str::from_utf8(rest) else {
+        return Ok(());
+    };
+    let (mode, word) = match first % 2 {
+        0 => (Mode::Strict, "strict"),
+        _ => (Mode::Extended, "extended"),
+    };
+    match halo_agentspec::read("fuzz.rules", text, mode) {
+        Ok(rules) => {
+            let printed: String = rules.iter().map(|rule| format!("{rule}\n")).collect();
+            let again = halo_agentspec::read("printed.rules", &printed, mode)
+                .map_err(|_| format!("printed, but not read again: {printed}"))?;
+            if again != rules {
+                return Err(format!("other rules when read again: {printed}"));
+            }
+        }
+        Err(findings) => {
+            let placed =
+                |finding: &halo_catalog::Diagnostic| finding.line > 0 && finding.column > 0;
+            if findings.is_empty() || !findings.iter().all(placed) {
+                return Err("refused without a reason or a place".into());
+            }
+        }
+    }
+    let held = |file: &str| {
+        Ok(RuleText {
+            file: file.to_owned(),
+            text: text.to_owned(),
+        })
+    };
+    let file = format!("halo: v1\npolicy: p\nmode: {word}\nrules: [{{file: fuzz.rules}}]\n");
+    let decoded = policy::decode("policy.yaml", &file, &held, None);
+    match decoded.policy.is_none() && decoded.diagnostics.is_empty() {
+        true => Err("a policy refused without a reason".into()),
+        false => Ok(()),
+    }
+}
+
+/// A policy file loads or is refused with findings that have places.
+pub fn policy(data: &[u8]) -> Result<(), String> {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return Ok(());
+    };
+    let none = |file: &str| Err(format!("{file}: no such file"));
+    let decoded = policy::decode("policy.yaml", text, &none, None);
+    let errors = decoded
+        .diagnostics
+        .iter()
+        .filter(|finding| finding.severity == halo_catalog::Severity::Error);
+    match (decoded.policy.is_some(), errors.count()) {
+        (true, 0) | (false, 1..) => {}
+        (true, _) => return Err("loaded in spite of an error".into()),
+        (false, 0) => return Err("refused without a reason".into()),
+    }
+    match decoded
+        .diagnostics
+        .iter()
+        .find(|finding| finding.line == 0 || finding.column == 0)
+    {
+        Some(finding) => Err(format!("a finding without a place: {}", finding.message)),
+        None => Ok(()),
+    }
 }
 
 /// A scenario runs to its end or is refused with findings; a second run gives the same.

@@ -42,3 +42,13 @@ fn predicate() {
 fn scenario() {
     replay("scenario", halo_fuzz::scenario);
 }
+
+#[test]
+fn agentspec() {
+    replay("agentspec", halo_fuzz::agentspec);
+}
+
+#[test]
+fn policy() {
+    replay("policy", halo_fuzz::policy);
+}

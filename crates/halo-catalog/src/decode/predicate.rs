@@ -45,7 +45,7 @@ const DEFAULT_HINT: &str = "expressions are CEL: a check gives a boolean, as `pa
                             does, a `once` key text, `end` and `valid_until` a timestamp";
 
 /// The place of `span` of the value of a scalar, where the scalar is written in one line; else the scalar's start.
-fn place(source: &str, mark: Mark, value: &str, span: Span) -> Mark {
+pub fn place(source: &str, mark: Mark, value: &str, span: Span) -> Mark {
     let raw = source
         .get(mark.offset..mark.offset + mark.len)
         .unwrap_or_default();

@@ -113,3 +113,85 @@ fn a_long_line_is_shown_around_its_fault() {
         ran.err
     );
 }
+
+#[test]
+fn a_policy_is_checked_against_its_catalog() {
+    let policy = "examples/agentspec/policy.yaml";
+    let whole = "examples/agentspec/whole-response.yaml";
+    let catalog = "examples/first/catalog.yaml";
+    for arguments in [
+        &["check", policy, whole][..],
+        &["check", "--catalog", catalog, policy, whole],
+    ] {
+        let ran = halo(arguments);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        ran.says(&[
+            "AgentSpec policy refunds, extended rules, decides each component by itself",
+            "not_more_than_paid  refund: stop if more_than_paid  (examples/agentspec/refunds.rules:3)",
+            "reads state.orders[payload.order].value.paid",
+            "decides each response as a whole",
+        ]);
+    }
+    let ran = halo(&["check", "--catalog", "examples/demo/catalog.yaml", policy]);
+    assert_eq!(ran.code, 1);
+    ran.complains(&[
+        "the catalog has no source `orders`",
+        "the catalog has no type `refund`",
+        "  4 | trigger refund\n    |         ^^^^^^\n",
+    ]);
+}
+
+#[test]
+fn findings_of_a_policy_stand_in_the_file_that_they_are_about() {
+    let folder = Folder::new();
+    let rules = folder.file(
+        "a.rules",
+        "rule @a\ntrigger t\ncheck one & two\nenforce stop\nend\n",
+    );
+    let policy = folder.file(
+        "policy.yaml",
+        "halo: v1\npolicy: p\npredicates: {one: payload.x}\nrules:\n  - file: a.rules\n  - file: none.rules\n",
+    );
+    let ran = halo(&["check", &policy]);
+    assert_eq!(ran.code, 1);
+    ran.says(&["not valid: 3 errors"]);
+    ran.complains(&[
+        &format!("{policy}:6:11: error: "),
+        &format!("{rules}:3:11: error: this character means nothing here"),
+        "  3 | check one & two\n    |           ^\n",
+        &format!("{rules}:3:13: error: the policy has no predicate `two`"),
+    ]);
+    let document = halo(&["check", "--json", &policy]).json();
+    assert_eq!(document["catalogs"], json!([]));
+    let found = document["policies"][0]["diagnostics"].as_array().unwrap();
+    assert_eq!(found.len(), 3);
+    assert_eq!(found[1]["file"], json!(rules));
+}
+
+#[test]
+fn a_file_of_rules_says_which_predicates_it_needs() {
+    let ran = halo(&["check", "examples/agentspec/refunds.rules"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    ran.says(&[
+        "only extended mode reads them",
+        "a policy must give large, more_than_paid, promises_money",
+    ]);
+    let ran = halo_with(
+        b"rule @a trigger t check is_fragile enforce stop end",
+        &["check", "-"],
+    );
+    assert_eq!(ran.code, 0);
+    ran.says(&["strict and extended mode read them"]);
+    let ran = halo_with(
+        b"// mine\nrule @a trigger any check true enforce stop end",
+        &["check", "-"],
+    );
+    assert_eq!(ran.code, 0);
+    ran.says(&["only extended mode reads them"]);
+    let ran = halo_with(
+        b"rule @a trigger t check !!x(1) enforce a: b = 1",
+        &["check", "-"],
+    );
+    assert_eq!(ran.code, 1);
+    ran.complains(&["<stdin>:1:", "expected `end`, found the end"]);
+}
