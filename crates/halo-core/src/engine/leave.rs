@@ -120,6 +120,12 @@ impl Engine {
 
     /// One look at everything that eq. 8 asks for.
     fn verdict(&self, at: ComponentRef) -> Verdict {
+        if !self.looks_again(at) {
+            return match self.readiness(at) {
+                Ok(()) => Verdict::Authorized,
+                Err(not_ready) => Verdict::NotReady(not_ready),
+            };
+        }
         let world = self.world();
         let (Some(instance), Some(response)) = (self.instance(at), self.responses.get(at.response))
         else {
@@ -148,6 +154,18 @@ impl Engine {
         match self.witness_fall(at, &changed) {
             Some(fall) => Verdict::Ends(Answer::WitnessChanged, fall),
             None => Verdict::Authorized,
+        }
+    }
+
+    /// Whether support, closure and witness are judged before this instance goes on: at the gate, or in its last look.
+    fn looks_again(&self, at: ComponentRef) -> bool {
+        let armed = self
+            .component(at)
+            .is_some_and(|component| component.under_way == UnderWay::Armed);
+        if armed {
+            self.mechanisms.last_look
+        } else {
+            self.mechanisms.gate
         }
     }
 

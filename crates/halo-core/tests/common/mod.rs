@@ -4,9 +4,9 @@
 use halo_canon::{Duration, Instant};
 use halo_catalog::Catalog;
 use halo_core::{
-    Answer, Armed, ComponentRef, ComponentView, DispatchPermit, Effect, EmitPermit, Engine,
-    Handled, Input, ObligationId, ObligationView, Options, Outcome, Presented, Record, Refusal,
-    RefusalCode, Reply, Seed, Settlement, Voice,
+    Answer, Armed, ComponentRef, ComponentView, DispatchPermit, Effect, EmitPermit, Handled, Input,
+    ObligationId, ObligationView, Options, Outcome, Presented, Record, Refusal, RefusalCode, Reply,
+    Seed, Settlement, Variant, VariantEngine, Voice,
 };
 use serde_json::Value;
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
@@ -30,7 +30,7 @@ thread_local! {
 }
 
 /// Saved, restored and saved again, an engine is the same.
-fn round_trip(engine: &Engine) {
+fn round_trip(engine: &VariantEngine) {
     let saved = serde_json::to_string(&engine.save()).unwrap();
     let read: halo_core::Saved = serde_json::from_str(&saved).unwrap();
     let find = |content: &halo_canon::Digest| {
@@ -40,13 +40,13 @@ fn round_trip(engine: &Engine) {
         })
     };
     let catalogs = read.catalogs().iter().map(find).collect();
-    let again = Engine::restore(read, catalogs, Seed::new([9; 32])).unwrap();
+    let again = VariantEngine::restore(read, catalogs, Seed::new([9; 32])).unwrap();
     assert_eq!(serde_json::to_string(&again.save()).unwrap(), saved);
 }
 
 /// An engine with its driver.
 pub struct Bench {
-    pub engine: Engine,
+    pub engine: VariantEngine,
     pub now: Instant,
     /// What each adapter and path answers; `Accepted` where nothing is said.
     pub answers: HashMap<String, Outcome>,
@@ -71,6 +71,10 @@ impl Bench {
     }
 
     pub fn with(catalog: Arc<Catalog>) -> Self {
+        Self::of(catalog, Variant::HaloFull)
+    }
+
+    pub fn of(catalog: Arc<Catalog>, variant: Variant) -> Self {
         let now = Instant::parse(START).unwrap();
         let options = Options {
             start: now,
@@ -78,7 +82,7 @@ impl Bench {
             must_state_observed_at: false,
         };
         Self {
-            engine: Engine::new(catalog, options),
+            engine: VariantEngine::new(catalog, options, variant),
             now,
             answers: HashMap::new(),
             hold_spends: false,

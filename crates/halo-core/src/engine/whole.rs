@@ -1,0 +1,72 @@
+//! The variant `whole-response`: all or nothing of a response.
+
+use super::{
+    Engine,
+    fall::{Fall, Recovery},
+};
+use crate::{
+    component::UnderWay,
+    phase::{ComponentRef, Phase},
+    reason::{Reason, ReasonCode},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Engine {
+    /// Whatever is live in the responses of those that fell goes with them. What left is not rolled back, and what is
+    /// under way is decided by its last look or outcome.
+    pub(super) fn take_all_along(&mut self, fallen: &mut BTreeMap<ComponentRef, (Phase, Fall)>) {
+        let responses: BTreeSet<u32> = fallen.keys().map(|at| at.response).collect();
+        for response in responses {
+            let reasons = self.because_of(response, fallen);
+            for (at, (_, fall)) in fallen.iter_mut() {
+                if at.response == response && fall.reasons.is_empty() {
+                    fall.reasons.clone_from(&reasons);
+                    fall.by_closure = false;
+                }
+            }
+            for at in self.idle_in(response) {
+                if let Some(before) = self.end(at, Phase::Invalidated) {
+                    let fall = Fall {
+                        at,
+                        phase: Phase::Invalidated,
+                        reasons: reasons.clone(),
+                        by_closure: false,
+                        recovery: Recovery::WithAncestor,
+                    };
+                    fallen.insert(at, (before, fall));
+                }
+            }
+        }
+    }
+
+    /// `prerequisite_excluded` about each component of the response that fell for a cause of its own.
+    fn because_of(
+        &self,
+        response: u32,
+        fallen: &BTreeMap<ComponentRef, (Phase, Fall)>,
+    ) -> Vec<Reason> {
+        let own = fallen
+            .iter()
+            .filter(|(at, (_, fall))| at.response == response && !fall.reasons.is_empty());
+        let mut ids: Vec<&str> = own
+            .filter_map(|(at, _)| Some(self.component(*at)?.id()))
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.into_iter()
+            .map(|id| Reason::about(ReasonCode::PrerequisiteExcluded, id))
+            .collect()
+    }
+
+    fn idle_in(&self, response: u32) -> Vec<ComponentRef> {
+        let components = self
+            .responses
+            .get(response)
+            .map_or(&[][..], |response| &response.components);
+        (0..)
+            .zip(components)
+            .filter(|(_, one)| one.phase.is_live() && one.under_way == UnderWay::Idle)
+            .map(|(position, _)| ComponentRef { response, position })
+            .collect()
+    }
+}
