@@ -221,6 +221,41 @@ const PROBES: &[Probe] = &[
         ],
     },
     Probe {
+        name: "partial retention before anything leaves",
+        run: |variant| {
+            let mut bench = bench(variant);
+            submit(
+                &mut bench,
+                json!([{"id": "n", "type": "note", "payload": {"text": "x"}}, {"id": "a", "type": "epoch", "payload": {}}]),
+            );
+            epoch_moves(&mut bench);
+            bench.emit("r", "n");
+            bench.stand("r", "n")
+        },
+        works: "emitted",
+        gone: &[
+            (WholeResponse, "invalidated prerequisite_excluded:a"),
+            (GlobalSnapshot, "withheld! witness_changed:snapshot"),
+        ],
+    },
+    Probe {
+        name: "partial retention in the last look",
+        run: |variant| {
+            let mut bench = bench(variant);
+            submit(
+                &mut bench,
+                json!([{"id": "n", "type": "act", "payload": {}}, {"id": "a", "type": "zoned", "payload": {}}]),
+            );
+            bench.hold_spends = true;
+            bench.ask("r", "n");
+            bounds_move(&mut bench);
+            let at = bench.at("r", "n");
+            left(bench.look(at) == Answer::Authorized)
+        },
+        works: "leaves",
+        gone: &[(WholeResponse, "stays"), (GlobalSnapshot, "stays")],
+    },
+    Probe {
         name: "what left is not rolled back",
         run: |variant| {
             let mut bench = bench(variant);

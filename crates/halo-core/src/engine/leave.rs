@@ -29,7 +29,7 @@ pub(super) struct Asked<'a> {
 }
 
 /// What a look at an instance gives.
-enum Verdict {
+pub(super) enum Verdict {
     Authorized,
     NotReady(NotReady),
     /// It ends, and this is the answer.
@@ -119,7 +119,7 @@ impl Engine {
     }
 
     /// One look at everything that eq. 8 asks for.
-    fn verdict(&self, at: ComponentRef) -> Verdict {
+    pub(super) fn verdict(&self, at: ComponentRef) -> Verdict {
         if !self.looks_again(at) {
             return match self.readiness(at) {
                 Ok(()) => Verdict::Authorized,
@@ -223,6 +223,9 @@ impl Engine {
         at: ComponentRef,
         authorize: fn(&mut Self, ComponentRef) -> Answer,
     ) -> Answer {
+        if !self.mechanisms.partial_retention && self.decide_whole(at) {
+            return Answer::PrerequisiteExcluded;
+        }
         match self.verdict(at) {
             Verdict::NotReady(not_ready) => {
                 self.refresh_readiness(at);
@@ -303,6 +306,11 @@ impl Engine {
         match under_way {
             None => Answer::NoSuchInstance,
             Some(UnderWay::Idle | UnderWay::Calling) => Answer::TokenConsumed,
+            Some(UnderWay::Armed)
+                if !self.mechanisms.partial_retention && self.decide_whole(at) =>
+            {
+                Answer::PrerequisiteExcluded
+            }
             Some(UnderWay::Armed) => match self.verdict(at) {
                 Verdict::Authorized => self.call(at),
                 Verdict::NotReady(not_ready) => {

@@ -3,6 +3,7 @@
 use super::{
     Engine,
     fall::{Fall, Recovery},
+    leave::Verdict,
 };
 use crate::{
     component::UnderWay,
@@ -12,8 +13,8 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Engine {
-    /// Whatever is live in the responses of those that fell goes with them. What left is not rolled back, and what is
-    /// under way is decided by its last look or outcome.
+    /// Whatever is live in the responses of those that fell goes with them. What left is not rolled back, and a
+    /// call under way is decided by its outcome.
     pub(super) fn take_all_along(&mut self, fallen: &mut BTreeMap<ComponentRef, (Phase, Fall)>) {
         let responses: BTreeSet<u32> = fallen.keys().map(|at| at.response).collect();
         for response in responses {
@@ -24,7 +25,7 @@ impl Engine {
                     fall.by_closure = false;
                 }
             }
-            for at in self.idle_in(response) {
+            for at in self.not_called_in(response) {
                 if let Some(before) = self.end(at, Phase::Invalidated) {
                     let fall = Fall {
                         at,
@@ -58,14 +59,34 @@ impl Engine {
             .collect()
     }
 
-    fn idle_in(&self, response: u32) -> Vec<ComponentRef> {
+    /// One decision for the whole response, before anything of it leaves: whoever else in it would not pass falls now,
+    /// and all with them. Whether `at` fell.
+    pub(super) fn decide_whole(&mut self, at: ComponentRef) -> bool {
+        let others = self.not_called_in(at.response);
+        let falls: Vec<Fall> = others
+            .into_iter()
+            .filter(|other| *other != at)
+            .filter_map(|other| match self.verdict(other) {
+                Verdict::Ends(_, fall) => Some(fall),
+                Verdict::Authorized | Verdict::NotReady(_) => None,
+            })
+            .collect();
+        if !falls.is_empty() {
+            self.fall(falls, Vec::new());
+        }
+        self.component(at)
+            .is_some_and(|component| component.phase.has_ended())
+    }
+
+    /// What is live in a response and not handed over yet.
+    fn not_called_in(&self, response: u32) -> Vec<ComponentRef> {
         let components = self
             .responses
             .get(response)
             .map_or(&[][..], |response| &response.components);
         (0..)
             .zip(components)
-            .filter(|(_, one)| one.phase.is_live() && one.under_way == UnderWay::Idle)
+            .filter(|(_, one)| one.phase.is_live() && one.under_way != UnderWay::Calling)
             .map(|(position, _)| ComponentRef { response, position })
             .collect()
     }
