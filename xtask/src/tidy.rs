@@ -39,7 +39,7 @@ const EXCEPT: [(&str, &str); 1] = [("crates/halo-cel/src/parse.rs", "std::thread
 const FULL_ONLY: [&str; 2] = ["halo-runtime", "halo-server"];
 
 /// Which workspace crates each crate may depend on; everything else is a finding.
-const MAY_DEPEND: [(&str, &[&str]); 12] = [
+const MAY_DEPEND: [(&str, &[&str]); 13] = [
     ("halo-canon", &[]),
     ("halo-cel", &["halo-canon"]),
     ("halo-catalog", &["halo-canon", "halo-cel"]),
@@ -83,6 +83,16 @@ const MAY_DEPEND: [(&str, &[&str]); 12] = [
     ),
     ("halo-oracle", &[]),
     (
+        "halo-reproduce",
+        &[
+            "halo-canon",
+            "halo-catalog",
+            "halo-core",
+            "halo-oracle",
+            "halo-scenario",
+        ],
+    ),
+    (
         "halo-fuzz",
         &["halo-canon", "halo-cel", "halo-catalog", "halo-scenario"],
     ),
@@ -96,6 +106,7 @@ const MAY_DEPEND: [(&str, &[&str]); 12] = [
             "halo-scenario",
             "halo-bench",
             "halo-journal",
+            "halo-reproduce",
             "halo-runtime",
             "halo-server",
         ],

@@ -30,7 +30,7 @@ routes: {fix: {assignee: ops, ttl: 1h, attempts: 9, refresh: []}}
 types:
   note: {effect: emit, path: out, payload: {type: object, required: [text]}}
   gauge: {effect: emit, path: out, payload: {}, support: [{id: fuel, cel: "state.fuel.value > 10.0", route: fix}]}
-  epoch: {effect: action, adapter: arm, payload: {}, bind: [{path: map.epoch, route: fix}]}
+  epoch: {effect: action, adapter: arm, payload: {}, bind: [{path: map.epoch, route: fix}], allows: [{type: note, phase: emitted}]}
   zoned: {effect: action, adapter: arm, payload: {}, bind: [{path: zone.value.id, route: fix}]}
   linked: {effect: action, adapter: arm, payload: {}, bind: [{path: link.provenance, route: fix}]}
   act: {effect: action, adapter: arm, payload: {}, support: [{id: ok, cel: "state.ok.value", route: fix}]}
@@ -226,7 +226,8 @@ const PROBES: &[Probe] = &[
             let mut bench = bench(variant);
             submit(
                 &mut bench,
-                json!([{"id": "n", "type": "note", "payload": {"text": "x"}}, {"id": "a", "type": "epoch", "payload": {}}]),
+                json!([{"id": "n", "type": "note", "payload": {"text": "x"}},
+                    {"id": "a", "type": "epoch", "payload": {}, "requires": [{"id": "n", "phase": "emitted"}]}]),
             );
             epoch_moves(&mut bench);
             bench.emit("r", "n");

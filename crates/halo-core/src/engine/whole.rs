@@ -68,7 +68,9 @@ impl Engine {
             .filter(|other| *other != at)
             .filter_map(|other| match self.verdict(other) {
                 Verdict::Ends(_, fall) => Some(fall),
-                Verdict::Authorized | Verdict::NotReady(_) => None,
+                // Whether it may leave yet does not matter; whether it may at all does.
+                Verdict::NotReady(_) => self.witness_fall(other, &self.changed_bounds(other)),
+                Verdict::Authorized => None,
             })
             .collect();
         if !falls.is_empty() {
