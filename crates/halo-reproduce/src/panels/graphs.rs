@@ -50,7 +50,7 @@ pub(super) fn run(run: &mut Run<'_>) -> Result<(), Fault> {
         for number in 0..EACH {
             let seed = run.seed ^ (nodes as u64) << 32 ^ number;
             let graph = generate(&mut Prng::new(seed), nodes, number);
-            let retained = admitted(&graph)?;
+            let retained = admitted(&graph, Variant::HaloFull)?;
             let tally = if nodes == 32 { &mut large } else { &mut small };
             if !compare(&graph, &retained, tally) {
                 run.note(format!(
@@ -117,13 +117,9 @@ fn generate(prng: &mut Prng, nodes: usize, number: u64) -> Graph {
 }
 
 /// Which components admission retains.
-fn admitted(graph: &Graph) -> Result<Vec<bool>, Fault> {
+fn admitted(graph: &Graph, variant: Variant) -> Result<Vec<bool>, Fault> {
     let start = support::instant("2026-01-01T00:00:00Z")?;
-    let mut trial = Trial::new(
-        support::catalog("graphs", CATALOG)?,
-        Variant::HaloFull,
-        start,
-    );
+    let mut trial = Trial::new(support::catalog("graphs", CATALOG)?, variant, start);
     let parts: Vec<String> = graph
         .parents
         .iter()
@@ -194,4 +190,36 @@ fn compare(graph: &Graph, retained: &[bool], tally: &mut Tally) -> bool {
     tally.maximal += usize::from(maximal);
     tally.equal += usize::from(equal);
     sound && closed && maximal && equal
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{Tally, admitted, compare, generate};
+    use crate::prng::Prng;
+    use halo_core::Variant;
+
+    /// The comparison can fail: without closure, or with all or nothing, other sets come out.
+    #[test]
+    fn another_rule_of_retention_is_told_apart() {
+        for (variant, sound, closed, maximal) in [
+            (Variant::HaloFull, true, true, true),
+            (Variant::IndependentFilter, true, false, true),
+            (Variant::WholeResponse, true, true, false),
+        ] {
+            let mut tally = Tally::default();
+            for number in 0..30 {
+                let graph = generate(&mut Prng::new(number), 8, 0);
+                compare(&graph, &admitted(&graph, variant).unwrap(), &mut tally);
+            }
+            let all = tally.graphs;
+            let found = (
+                tally.sound == all,
+                tally.closed == all,
+                tally.maximal == all,
+            );
+            assert_eq!(found, (sound, closed, maximal), "{variant:?}");
+        }
+    }
 }

@@ -155,7 +155,7 @@ impl Report {
             skipped.join(", ")
         };
         format!(
-            "{} rows: {} as the paper has them, {} differing, {} of our own; skipped: {skipped}",
+            "{} rows: {} as the paper has them, {} differing, {} of our own, as expected; skipped: {skipped}",
             self.rows().count(),
             self.count(Same::Same),
             self.count(Same::Differs),

@@ -403,3 +403,53 @@ fn has_left(phase: Phase) -> bool {
 fn has_ended(phase: Phase) -> bool {
     matches!(phase, Phase::Withheld | Phase::Invalidated | Phase::Failed)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{Model, TOKENS};
+    use crate::{
+        panels::support,
+        prng::Prng,
+        trial::{Arrival, Trial},
+    };
+    use halo_core::Variant;
+
+    /// No variant reuses a token: what would arrive twice is put into the receivers' books by hand.
+    #[test]
+    fn a_second_call_with_one_token_is_seen() {
+        let catalog = support::catalog("schedules", super::super::CATALOG).unwrap();
+        let start = support::instant("2026-01-01T00:00:00Z").unwrap();
+        let mut trial = Trial::new(catalog, Variant::HaloFull, start);
+        let arrival = |component: &str, sequence, binding: &str| Arrival {
+            response: "r".into(),
+            component: component.into(),
+            generation: 1,
+            sequence: Some(sequence),
+            binding: Some(binding.into()),
+            payload: String::new(),
+        };
+        for (second, times) in [
+            (arrival("n1", 2, "b2"), 0),
+            (arrival("n1", 1, "b2"), 1),
+            (arrival("n1", 2, "b1"), 1),
+            (arrival("n0", 2, "b2"), 1),
+        ] {
+            let mut model = Model::new(&mut Prng::new(1));
+            model.waits.iter_mut().for_each(Vec::clear);
+            trial.arrivals = vec![arrival("n0", 1, "b1"), second];
+            model.check_arrivals(&trial);
+            let seen = model
+                .violations
+                .iter()
+                .filter(|(what, _)| *what == TOKENS)
+                .count();
+            assert_eq!(seen, times);
+        }
+        let mut model = Model::new(&mut Prng::new(1));
+        model.presented_twice([true, true], 1);
+        model.presented_twice([true, false], 2);
+        assert_eq!(model.violations.len(), 2);
+    }
+}
