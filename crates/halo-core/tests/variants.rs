@@ -17,7 +17,7 @@ use halo_core::{
     AdmissionPolicy, Answer, Engine, PolicyQuestion, PolicyState, PolicyVerdict, Seed, Variant,
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 const CATALOG: &str = r#"
 halo: v1
@@ -45,8 +45,14 @@ types:
   after: {effect: action, adapter: arm, payload: {}, allows: [{type: act, phase: retained}]}
 "#;
 
+thread_local! {
+    /// Whether probes go on with a restored engine after every input.
+    static RESTORED: Cell<bool> = const { Cell::new(false) };
+}
+
 fn bench(variant: Variant) -> Bench {
     let mut bench = Bench::of(catalog(CATALOG), variant);
+    bench.restored = RESTORED.get();
     let refused = bench.set_all(&[
         ("map", json!({"epoch": 1, "value": {}})),
         ("zone", json!({"value": {"id": "z1"}})),
@@ -615,6 +621,32 @@ const PROBES: &[Probe] = &[
         gone: &[(LocalUnbound, "same"), (NoEpochBinding, "same")],
     },
     Probe {
+        name: "the witness names bound values",
+        run: |variant| {
+            let binding = |change: fn(&mut Bench)| {
+                let mut bench = bench(variant);
+                change(&mut bench);
+                submit(&mut bench, json!([one("zoned")]));
+                bench.view("r", "a").binding.unwrap()
+            };
+            let same = binding(bounds_move) == binding(|_| {});
+            if same { "same" } else { "other" }.to_owned()
+        },
+        works: "other",
+        gone: &[(LocalUnbound, "same"), (NoBoundsBinding, "same")],
+    },
+    Probe {
+        name: "the catalog in force at the gate",
+        run: |variant| {
+            left(leaves_after(variant, "act", |bench| {
+                let next = CATALOG.replace("version: \"1\"", "version: \"2\"");
+                bench.engine.replace_catalog(catalog(&next));
+            }))
+        },
+        works: "stays",
+        gone: &[(HaloAdmission, "leaves")],
+    },
+    Probe {
         name: "a restart launders no drift",
         run: |variant| {
             let mut bench = bench(variant);
@@ -711,8 +743,19 @@ const PROBES: &[Probe] = &[
 
 #[test]
 fn every_variant_lacks_its_mechanism_and_no_other() {
+    run_probes(|_| true);
+}
+
+#[test]
+fn a_restored_variant_is_the_same_variant() {
+    RESTORED.set(true);
+    // A restored engine knows no earlier token.
+    run_probes(|name| !name.contains("token"));
+}
+
+fn run_probes(wanted: fn(&str) -> bool) {
     let mut wrong = Vec::new();
-    for probe in PROBES {
+    for probe in PROBES.iter().filter(|probe| wanted(probe.name)) {
         for variant in Variant::ALL {
             let gone = probe.gone.iter().find(|(of, _)| of == variant);
             let wanted = gone.map_or(probe.works, |(_, seen)| seen);

@@ -30,7 +30,7 @@ thread_local! {
 }
 
 /// Saved, restored and saved again, an engine is the same.
-fn round_trip(engine: &VariantEngine) {
+fn round_trip(engine: &VariantEngine) -> VariantEngine {
     let saved = serde_json::to_string(&engine.save()).unwrap();
     let read: halo_core::Saved = serde_json::from_str(&saved).unwrap();
     let find = |content: &halo_canon::Digest| {
@@ -42,12 +42,15 @@ fn round_trip(engine: &VariantEngine) {
     let catalogs = read.catalogs().iter().map(find).collect();
     let again = VariantEngine::restore(read, catalogs, Seed::new([9; 32])).unwrap();
     assert_eq!(serde_json::to_string(&again.save()).unwrap(), saved);
+    again
 }
 
 /// An engine with its driver.
 pub struct Bench {
     pub engine: VariantEngine,
     pub now: Instant,
+    /// After every input it goes on with a restored engine, to which earlier tokens are unknown.
+    pub restored: bool,
     /// What each adapter and path answers; `Accepted` where nothing is said.
     pub answers: HashMap<String, Outcome>,
     /// Held back: what is armed waits for [`Bench::look`].
@@ -84,6 +87,7 @@ impl Bench {
         Self {
             engine: VariantEngine::new(catalog, options, variant),
             now,
+            restored: false,
             answers: HashMap::new(),
             hold_spends: false,
             hold_outcomes: false,
@@ -102,7 +106,10 @@ impl Bench {
     pub fn input(&mut self, input: Input) -> Result<Handled, Refusal> {
         let handled = self.engine.handle(self.now, input);
         self.drain();
-        round_trip(&self.engine);
+        let again = round_trip(&self.engine);
+        if self.restored {
+            self.engine = again;
+        }
         handled
     }
 
