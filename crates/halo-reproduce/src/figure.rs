@@ -11,11 +11,17 @@ pub enum Figure {
     Count(u64),
     /// So many of so many.
     Of(u64, u64),
+    /// A time, in nanoseconds; shown in milliseconds, as the paper has them.
+    Nanos(u64),
 }
 
 impl Figure {
-    /// From `12` or `3/12`, thousands separated by commas or not.
+    /// From `12`, `3/12` or `0.0123 ms`; thousands separated by commas or not.
     pub fn parse(text: &str) -> Option<Self> {
+        if let Some(millis) = text.strip_suffix(" ms") {
+            let millis: f64 = millis.trim().parse().ok()?;
+            return Some(Self::Nanos((millis * 1e6).round() as u64));
+        }
         let number = |text: &str| text.replace(',', "").trim().parse().ok();
         match text.split_once('/') {
             Some((part, whole)) => Some(Self::Of(number(part)?, number(whole)?)),
@@ -49,6 +55,7 @@ impl fmt::Display for Figure {
         match self {
             Self::Count(count) => write!(f, "{count}"),
             Self::Of(part, whole) => write!(f, "{part}/{whole}"),
+            Self::Nanos(nanos) => write!(f, "{:.4} ms", *nanos as f64 / 1e6),
         }
     }
 }

@@ -58,7 +58,7 @@ pub fn run(asked: &Asked, tell: &mut dyn FnMut(&str, f64)) -> Result<Report, Fau
     for panel in chosen {
         tell(panel.name, done / total);
         let share = weight(panel) / total;
-        let mut told = |part: f64| tell(panel.name, done / total * 1.0 + share * part);
+        let mut told = |part: f64| tell(panel.name, done / total + share * part);
         let mut run = Run::new(asked, &mut told);
         let outcome = (panel.run)(&mut run);
         let measured = run.finish();

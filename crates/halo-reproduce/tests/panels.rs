@@ -39,8 +39,12 @@ fn every_row_comes_out_as_expected() {
     assert!(differing.is_empty(), "{differing:#?}");
     assert_eq!(report.skipped().count(), 0);
     assert!(report.count(Same::Same) >= 60);
-    // Nothing is counted that nobody expected.
-    assert!(report.rows().all(|row| row.expected.is_some()));
+    // Nothing is counted that nobody expected; times are the machine's.
+    assert!(
+        report
+            .rows()
+            .all(|row| row.panel == "cost" || row.expected.is_some())
+    );
     // Whatever was rejected stands in the ledger: 225 - 108 calls.
     let diversity = report
         .panels

@@ -1,6 +1,7 @@
 //! The panels: one file each, one line each in [`registry`].
 
 mod admission;
+mod cost;
 mod dags;
 mod diversity;
 mod gate;
@@ -43,6 +44,7 @@ pub fn registry() -> &'static [PanelSpec] {
         panel("schedules", 20, schedules::run),
         panel("dags", 60, dags::run),
         panel("recovery", 1, recovery::run),
+        panel("cost", 10, cost::run),
     ];
     PANELS
 }

@@ -22,6 +22,13 @@ pub enum Plot {
         /// From top to bottom.
         bars: Vec<(String, usize, usize)>,
     },
+    /// What was measured over what a fit says: one point for each configuration.
+    Fit {
+        /// Above it.
+        title: String,
+        /// Fitted and measured.
+        points: Vec<(f64, f64)>,
+    },
     /// A response graph: prerequisites, whose own support holds, who is retained.
     Graph {
         /// Above it.
@@ -155,7 +162,7 @@ impl Report {
             skipped.join(", ")
         };
         format!(
-            "{} rows: {} as the paper has them, {} differing, {} of our own, as expected; skipped: {skipped}",
+            "{} rows: {} as the paper has them, {} differing, {} of our own; skipped: {skipped}",
             self.rows().count(),
             self.count(Same::Same),
             self.count(Same::Differs),

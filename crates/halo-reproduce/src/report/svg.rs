@@ -18,6 +18,7 @@ pub(super) fn escaped(text: &str) -> String {
 pub(super) fn draw(plot: &Plot) -> String {
     match plot {
         Plot::Bars { title, bars } => draw_bars(title, bars),
+        Plot::Fit { title, points } => draw_fit(title, points),
         Plot::Graph {
             title,
             parents,
@@ -50,6 +51,33 @@ fn draw_bars(title: &str, bars: &[(String, usize, usize)]) -> String {
             escaped(label),
             LABEL + WIDTH + 8,
             y + 11
+        );
+    }
+    svg.push_str("</svg></figure>");
+    svg
+}
+
+/// A point for each configuration; on the line, both are the same.
+fn draw_fit(title: &str, points: &[(f64, f64)]) -> String {
+    const SIDE: f64 = 300.0;
+    let largest = points
+        .iter()
+        .flat_map(|(fitted, measured)| [*fitted, *measured]);
+    let largest = largest.fold(f64::MIN_POSITIVE, f64::max) * 1.05;
+    let mut svg = format!(
+        "<figure><figcaption>{0}</figcaption><svg viewBox=\"0 0 380 340\" width=\"380\" role=\"img\" aria-label=\"{0}\">\
+         <rect class=\"rail\" x=\"50\" y=\"10\" width=\"300\" height=\"300\" opacity=\"0.3\"/><line x1=\"50\" y1=\"310\" x2=\"350\" y2=\"10\"/>\
+         <text x=\"200\" y=\"334\" text-anchor=\"middle\">fitted</text><text x=\"44\" y=\"20\" text-anchor=\"end\">{1:.2}</text>\
+         <text x=\"44\" y=\"310\" text-anchor=\"end\">0</text><text x=\"350\" y=\"326\" text-anchor=\"end\">{1:.2}</text>",
+        escaped(title),
+        largest
+    );
+    for (fitted, measured) in points {
+        let x = 50.0 + fitted.max(0.0) / largest * SIDE;
+        let y = 310.0 - measured.max(0.0) / largest * SIDE;
+        let _ = write!(
+            svg,
+            "<circle class=\"bar\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"><title>fitted {fitted:.3}, measured {measured:.3}</title></circle>"
         );
     }
     svg.push_str("</svg></figure>");
