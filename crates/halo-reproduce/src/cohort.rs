@@ -229,11 +229,11 @@ fn collect(run: &mut Run<'_>, lines: &str, family: Option<&'static str>) -> Resu
         let (name, family) =
             named.ok_or_else(|| Fault::new(format!("no family `{}`", call.family)))?;
         match judge(family, &call.output_text)? {
-            Ok(parts) => {
+            Judged::Eligible(parts) => {
                 passed.iter_mut().for_each(|step| *step += 1);
                 eligible.push(response(name, call.output_text, parts));
             }
-            Err((step, codes)) => {
+            Judged::Rejected(step, codes) => {
                 passed.iter_mut().take(step).for_each(|step| *step += 1);
                 run.note(format!("{} {}: {codes}", call.family, call.round));
             }
@@ -248,14 +248,21 @@ fn collect(run: &mut Run<'_>, lines: &str, family: Option<&'static str>) -> Resu
     Ok(Cohort { families, eligible })
 }
 
+/// What admission in the recorded state says of a response.
+enum Judged {
+    /// All of it is retained.
+    Eligible(Vec<Part>),
+    /// The first step that fails, and every code.
+    Rejected(usize, String),
+}
+
 /// Admission in the recorded state: the components where all are retained, else the first step that fails and why.
-#[allow(clippy::type_complexity, reason = "the two ways out of one step")]
-fn judge(family: &Family, text: &str) -> Result<Result<Vec<Part>, (usize, String)>, Fault> {
+fn judge(family: &Family, text: &str) -> Result<Judged, Fault> {
     let mut trial = Trial::new(family.catalog.clone(), Variant::HaloFull, start()?);
     trial.set(&family.state)?;
     let number = match trial.submit(text) {
         Ok(number) => number,
-        Err(refusal) => return Ok(Err((0, refusal.to_string()))),
+        Err(refusal) => return Ok(Judged::Rejected(0, refusal.to_string())),
     };
     let Some(view) = trial.engine.response(number) else {
         return Err(Fault::new("an admitted response is gone"));
@@ -269,13 +276,13 @@ fn judge(family: &Family, text: &str) -> Result<Result<Vec<Part>, (usize, String
     if all {
         let envelope: Envelope = serde_json::from_str(text)
             .map_err(|error| Fault::new(format!("an admitted response: {error}")))?;
-        return Ok(Ok(envelope.components));
+        return Ok(Judged::Eligible(envelope.components));
     }
     let fails =
         |(_, faults): &(&str, &[ReasonCode])| faults.iter().any(|code| codes.contains(code));
     let step = STEPS.iter().position(fails).unwrap_or(STEPS.len() - 1);
     let names: Vec<&str> = codes.iter().map(|code| code.name()).collect();
-    Ok(Err((step, names.join(", "))))
+    Ok(Judged::Rejected(step, names.join(", ")))
 }
 
 fn response(family: &'static str, text: String, parts: Vec<Part>) -> Response {
