@@ -105,6 +105,8 @@ pub(crate) struct Component {
     pub(crate) malformed: bool,
     pub(crate) reasons: Vec<Reason>,
     pub(crate) admitted_at: Instant,
+    /// [`State::changes`](crate::state::State::changes) at its admission, where all of the state is its footprint.
+    pub(crate) snapshot: Option<u64>,
     pub(crate) bound: Vec<BoundValue>,
     pub(crate) slots: SlotList,
     pub(crate) certificate: Option<Box<Certificate>>,

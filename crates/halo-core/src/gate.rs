@@ -8,8 +8,10 @@ use crate::{
     reason::{Answer, Reason, ReasonCode},
     state::{BoundValue, Keys, witness_changed},
     support::{DigestText, Instance, World},
+    variant::Mechanisms,
 };
 use halo_canon::{Digest, Instant};
+use halo_catalog::BoundField;
 use serde::Serialize;
 
 /// A token that is spent in memory and must become so durably before the last look (P15).
@@ -304,8 +306,16 @@ pub(crate) fn read_bounds(
     instance: &Instance<'_>,
     world: &World<'_>,
     keys: &Keys<'_>,
+    mechanisms: Mechanisms,
 ) -> Vec<BoundValue> {
     let read = |bound: &halo_catalog::Bound| {
+        let binds = match bound.field {
+            BoundField::Epoch => mechanisms.epoch_binding,
+            BoundField::Provenance | BoundField::Value(_) => mechanisms.bounds_binding,
+        };
+        if !binds {
+            return BoundValue::Unbound;
+        }
         BoundValue::read(bound, instance.record(world.state, bound.slot), keys)
     };
     instance.type_.bind.iter().map(read).collect()

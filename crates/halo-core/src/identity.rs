@@ -115,7 +115,7 @@ impl Witness {
             let Some(value) = bound.get(usize::from(*index)) else {
                 continue;
             };
-            if value.is_absent() {
+            if !value.is_in_witness() {
                 continue;
             }
             if !first {

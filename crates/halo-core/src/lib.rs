@@ -6,7 +6,7 @@
 //!
 //! Where to find a rule: P1 `envelope`, P2 `wellformed`, P4 `identity`, P5–P7 `support`, P8 `state`,
 //! P9 `closure` and `graph`, P11 `phase`, P13–P17 `gate`, P14/P27 `ledger`, P19–P21 `obligation`,
-//! P10, P12, P18, P22–P29 in `engine`.
+//! P10, P12, P18, P22–P29 in `engine`. `variant` says how a mechanism is taken out, for scenarios and measurements only.
 
 mod closure;
 mod component;
@@ -23,6 +23,7 @@ mod ledger;
 mod numbered;
 mod obligation;
 mod phase;
+mod policy;
 mod reason;
 mod response;
 mod shelf;
@@ -30,6 +31,7 @@ mod since;
 mod state;
 mod support;
 mod token;
+mod variant;
 mod view;
 mod wellformed;
 
@@ -44,7 +46,9 @@ pub use identity::{Witness, component_digest};
 pub use input::{Input, Milestone, Outcome, RawText, Reply, Settlement, Voice};
 pub use obligation::{ObligationId, ObligationState};
 pub use phase::{ComponentRef, Phase};
+pub use policy::{AdmissionPolicy, PolicyQuestion, PolicyState, PolicyVerdict};
 pub use reason::{Answer, Reason, ReasonCode, Refusal, RefusalCode};
 pub use response::{NameRef, ResponseName};
 pub use token::{Presented, Seed};
+pub use variant::{Variant, VariantEngine};
 pub use view::{AwaitingView, ComponentView, ObligationView, RecordView, ResponseView};

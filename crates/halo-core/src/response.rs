@@ -110,6 +110,8 @@ pub(crate) struct Response {
     pub(crate) index: IdIndex,
     /// Its obligations, in order of creation.
     pub(crate) obligations: Vec<u32>,
+    /// Whether who lost a prerequisite is lost (P9).
+    pub(crate) closure: bool,
 }
 
 /// Positions by id: the first bearer of each.
@@ -175,7 +177,9 @@ impl Response {
     /// Whether an edge's parent is in `A*` for its child: the parent that the child was admitted with, live, or left
     /// with its current support where that still matters (P9).
     pub(crate) fn edge_holds(&self, edge: &GraphEdge) -> bool {
-        self.parent_holds(edge) || self.get(edge.child).is_some_and(|child| child.shadow)
+        self.parent_holds(edge)
+            || !self.closure
+            || self.get(edge.child).is_some_and(|child| child.shadow)
     }
 
     /// The same, whatever is enforced.

@@ -91,6 +91,8 @@ pub(crate) struct State {
     vacant: Vacant,
     /// Records whose provider was asked for the look at hand and did not answer: missing, whatever is stored.
     silent: Vec<SlotIx>,
+    /// How many updates changed a record or made it missing: two equal numbers mean one snapshot.
+    changes: u64,
 }
 
 /// What an update needs of its source's declaration.
@@ -109,7 +111,12 @@ impl State {
             hasher,
             vacant: Vacant::default(),
             silent: Vec::new(),
+            changes: 0,
         }
+    }
+
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// From now on these records, by address, count as missing, and no others.
@@ -275,7 +282,13 @@ impl State {
         let Some(slot) = self.slots.get_mut(ix as usize) else {
             return Err(Refusal::new(RefusalCode::UnknownSource, "no such record"));
         };
-        slot.accept(document, update, now)
+        let accepted = slot.accept(document, update, now);
+        let changed = match &accepted {
+            Ok(changed) => *changed,
+            Err(refusal) => refusal.code == RefusalCode::EpochConflict,
+        };
+        self.changes += u64::from(changed);
+        accepted.map(|_| ())
     }
 }
 
@@ -363,12 +376,13 @@ impl Slot {
         &self.readers
     }
 
+    /// Whether the record is another one now, not only a newer sample of the same.
     fn accept(
         &mut self,
         document: Arc<Document>,
         update: Update,
         now: Instant,
-    ) -> Result<(), Refusal> {
+    ) -> Result<bool, Refusal> {
         let provenance = update
             .provenance
             .and_then(|node| document.at(node).as_str())
@@ -383,7 +397,7 @@ impl Slot {
                 since: Since::first(document.at(update.value)),
                 document,
             });
-            return Ok(());
+            return Ok(true);
         };
         if update.observed_at < current.observed_at {
             let message = format!(
@@ -414,6 +428,8 @@ impl Slot {
         } else {
             Arc::from(provenance)
         };
+        let same_record =
+            same_value && epoch == current.epoch && Arc::ptr_eq(&provenance, &current.provenance);
         // The same value keeps its document: readers that hold it see at a glance that nothing changed.
         let (document, value, since) = if same_value {
             (
@@ -437,7 +453,7 @@ impl Slot {
             value,
             since,
         });
-        Ok(())
+        Ok(!same_record)
     }
 }
 
@@ -445,6 +461,8 @@ impl Slot {
 #[derive(Debug, Clone)]
 pub(crate) enum BoundValue {
     Absent,
+    /// No identity is kept: whatever is there later will do (variants only).
+    Unbound,
     Epoch(u64),
     Provenance(Arc<str>),
     /// The value, and which member of the record's value it was then.
@@ -479,7 +497,7 @@ impl BoundValue {
         keys: &Keys<'_>,
     ) -> bool {
         let Some(record) = record else {
-            return self.is_absent();
+            return self.is_absent() || (bound.absent_allowed && matches!(self, Self::Unbound));
         };
         match (&bound.field, self) {
             (BoundField::Epoch, Self::Epoch(epoch)) => record.epoch == *epoch,
@@ -496,6 +514,10 @@ impl BoundValue {
             (BoundField::Value(path), Self::Absent) => {
                 descend(record.value(), path, keys).is_none()
             }
+            (BoundField::Value(path), Self::Unbound) => {
+                bound.absent_allowed || descend(record.value(), path, keys).is_some()
+            }
+            (_, Self::Unbound) => true,
             _ => false,
         }
     }
@@ -504,9 +526,14 @@ impl BoundValue {
         matches!(self, Self::Absent)
     }
 
+    /// Whether the witness names it: what is absent, or not bound, is left out.
+    pub(crate) fn is_in_witness(&self) -> bool {
+        !matches!(self, Self::Absent | Self::Unbound)
+    }
+
     pub(crate) fn write_canonical(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Absent => out.extend_from_slice(b"null"),
+            Self::Absent | Self::Unbound => out.extend_from_slice(b"null"),
             Self::Epoch(epoch) => write_number(out, *epoch as f64),
             Self::Provenance(provenance) => write_string(out, provenance),
             Self::Value(document, node, _) => document.at(*node).write_canonical(out),

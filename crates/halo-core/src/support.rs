@@ -43,7 +43,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    fn new(reason: Reason, route: Option<u16>, reads: &[u16]) -> Self {
+    pub(crate) fn new(reason: Reason, route: Option<u16>, reads: &[u16]) -> Self {
         Self {
             reason,
             route,
@@ -158,6 +158,7 @@ fn judge_all(
         ));
         return failures;
     };
+    snapshot(instance, world, &mut failures);
     if with_bounds {
         bound_fields(instance, world, &keys, &mut failures);
     }
@@ -178,6 +179,17 @@ fn judge_all(
 /// All failures of an instance that has not left, whatever is enforced.
 pub(crate) fn all_failures(instance: &Instance<'_>, world: &World<'_>) -> Vec<Failure> {
     judge_all(instance, world, true, true)
+}
+
+/// Where all of the state is the footprint: nothing of it changed since the admission.
+fn snapshot(instance: &Instance<'_>, world: &World<'_>, failures: &mut Vec<Failure>) {
+    if let Some(then) = instance.component.snapshot
+        && then != world.state.changes()
+    {
+        let reason = Reason::about(ReasonCode::WitnessChanged, "snapshot")
+            .with_detail("the state is not that of the admission");
+        failures.push(Failure::new(reason, None, &[]));
+    }
 }
 
 fn bound_fields(

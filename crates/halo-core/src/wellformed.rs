@@ -48,6 +48,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) ledger: &'a Ledger,
     pub(crate) response: &'a str,
     pub(crate) truncated: bool,
+    /// Whether references are prerequisites at all.
+    pub(crate) references: bool,
     /// Sequence numbers claimed so far, by adapter.
     pub(crate) claimed: HashSet<(u32, u64)>,
 }
@@ -120,6 +122,9 @@ impl Rules<'_> {
         judged: &mut Judged,
         edges: &mut Vec<GraphEdge>,
     ) {
+        if !self.references {
+            return;
+        }
         let mut missing = None;
         let mut not_allowed = None;
         let required = type_.map_or(0, |type_| type_.requires.len());

@@ -6,7 +6,7 @@ use halo_catalog::{
     decode::catalog_node,
     yaml::{self, Data, Mark, Yaml},
 };
-use halo_core::{Outcome, Reply, Settlement};
+use halo_core::{Outcome, Reply, Settlement, Variant};
 
 /// A scenario, ready to run.
 #[derive(Debug)]
@@ -34,13 +34,6 @@ pub enum CatalogSource {
     File(String),
     /// In the scenario itself.
     Inline(Box<Decoded>),
-}
-
-/// Which mechanism is taken out of the runtime (evaluation.md). This is the seam for the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Variant {
-    /// None.
-    HaloFull,
 }
 
 /// A step with its line.
@@ -308,16 +301,11 @@ impl Decoder<'_> {
     }
 
     fn variant(&mut self, root: &Yaml) -> Variant {
-        if let Some(variant) = root.get("variant")
-            && variant.as_str() != Some("halo-full")
-        {
-            self.finding(
-                variant.mark,
-                "this variant is not supported",
-                Some("supported: halo-full".into()),
-            );
-        }
-        Variant::HaloFull
+        let names = Variant::ALL
+            .iter()
+            .map(|variant| (variant.name(), *variant));
+        let names: Vec<(&str, Variant)> = names.collect();
+        self.one_of(root.get("variant"), &names).unwrap_or_default()
     }
 
     fn start(&mut self, root: &Yaml) -> Instant {

@@ -8,7 +8,8 @@ mod result;
 mod run;
 mod timeline;
 
-pub use decode::{CatalogSource, Expect, Scenario, Step, StepAt, Target, Token, Variant, decode};
+pub use decode::{CatalogSource, Expect, Scenario, Step, StepAt, Target, Token, decode};
+pub use halo_core::Variant;
 pub use result::{AnswerEntry, EffectEntry, RefusedEntry, ScenarioResult};
 pub use run::{Run, run};
 pub use timeline::{Entry, Line, Tone};

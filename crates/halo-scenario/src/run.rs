@@ -8,8 +8,8 @@ use crate::{
 use halo_canon::Instant;
 use halo_catalog::Catalog;
 use halo_core::{
-    Answer, ComponentRef, Effect, Engine, Handled, Input, Options, Outcome, Presented, Refusal,
-    Seed, Voice,
+    Answer, ComponentRef, Effect, Handled, Input, Options, Outcome, Presented, Refusal, Seed,
+    VariantEngine, Voice,
 };
 use std::{collections::HashMap, sync::Arc};
 
@@ -40,7 +40,7 @@ pub fn run(scenario: &Scenario, catalog: Arc<Catalog>) -> Run {
 
 struct Runner<'a> {
     scenario: &'a Scenario,
-    engine: Engine,
+    engine: VariantEngine,
     now: Instant,
     adapters: HashMap<String, Outcome>,
     latest: Option<String>,
@@ -62,7 +62,7 @@ impl<'a> Runner<'a> {
         };
         Self {
             scenario,
-            engine: Engine::new(catalog, options),
+            engine: VariantEngine::new(catalog, options, scenario.variant),
             now: scenario.start,
             adapters: HashMap::new(),
             latest: None,

@@ -11,6 +11,7 @@ mod excerpt;
 mod explain;
 mod facts;
 mod replay;
+mod reproduce;
 mod serve;
 mod source;
 mod terminal;
@@ -63,6 +64,8 @@ enum Command {
     Serve(serve::Args),
     /// List what waits for a person at a running runtime; approve or reject it.
     Approve(approve::Args),
+    /// Run the paper's evaluation and print it beside the paper's figures.
+    Reproduce(reproduce::Args),
     /// Measure what it costs on this machine.
     Bench(bench::Args),
 }
@@ -94,6 +97,7 @@ fn run(command: &Command, screen: &mut Screen) -> io::Result<Verdict> {
         Command::Explain(args) => why::run(args, screen),
         Command::Serve(args) => serve::run(args, screen),
         Command::Approve(args) => approve::run(args, screen),
+        Command::Reproduce(args) => reproduce::run(args, screen),
         Command::Bench(args) => bench::run(args, screen),
     }
 }

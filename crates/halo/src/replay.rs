@@ -11,7 +11,7 @@ use crate::{
     timeline,
 };
 use halo_catalog::Catalog;
-use halo_scenario::{CatalogSource, Run, Scenario, Step};
+use halo_scenario::{CatalogSource, Run, Scenario, Step, Variant};
 use progress::Progress;
 use serde::Serialize;
 use std::{
@@ -152,7 +152,16 @@ fn head(screen: &mut Screen, path: &Path, scenario: &Scenario) -> io::Result<()>
     let title = screen.paint(Paint::Bold, &title);
     let about = format!("{file}, starts {}", scenario.start);
     let about = screen.paint(Paint::Dim, &about);
-    writeln!(screen, "{title}  {about}")
+    writeln!(screen, "{title}  {about}")?;
+    if scenario.variant != Variant::HaloFull {
+        let warning = format!(
+            "     variant {}: a mechanism is taken out, see docs/VARIANTS.md",
+            scenario.variant.name()
+        );
+        let warning = screen.paint(Paint::Yellow, &warning);
+        writeln!(screen, "{warning}")?;
+    }
+    Ok(())
 }
 
 fn print(screen: &mut Screen, scenario: &Scenario, catalog: &Catalog, run: &Run) -> io::Result<()> {

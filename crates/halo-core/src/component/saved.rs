@@ -37,6 +37,8 @@ pub(crate) struct SavedComponent {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     reasons: Vec<Reason>,
     admitted_at: Instant,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    snapshot: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     bound: Vec<SavedBound>,
     #[serde(with = "slots")]
@@ -110,6 +112,7 @@ impl Component {
             malformed: self.malformed,
             reasons: self.reasons.clone(),
             admitted_at: self.admitted_at,
+            snapshot: self.snapshot,
             bound,
             slots: self.slots.clone(),
             certificate,
@@ -175,6 +178,7 @@ impl Component {
             malformed: saved.malformed,
             reasons: saved.reasons,
             admitted_at: saved.admitted_at,
+            snapshot: saved.snapshot,
             bound: bound.collect::<Option<_>>()?,
             slots: saved.slots,
             certificate,

@@ -47,19 +47,23 @@ impl Engine {
         for position in group {
             self.resolve(at(position));
         }
-        let judged: Vec<Vec<Failure>> = group
+        let mut judged: Vec<Vec<Failure>> = group
             .iter()
             .map(|position| self.judge_support(at(position)))
             .collect();
+        self.ask_policy(response, group, &mut judged);
         let well_formed = |position: &u32| {
             self.component(at(position))
                 .is_some_and(|component| !component.malformed)
         };
-        let supported: Vec<bool> = group
+        let mut supported: Vec<bool> = group
             .iter()
             .zip(&judged)
             .map(|(position, failures)| failures.is_empty() && well_formed(position))
             .collect();
+        if !self.mechanisms.partial_retention && supported.contains(&false) {
+            supported.fill(false);
+        }
         let retained = self.close(response, group, &supported, group);
         self.retain(response, group, &retained);
         for position in group
@@ -81,8 +85,10 @@ impl Engine {
     /// Finds the slots of an instance's records, and its `once` key.
     fn resolve(&mut self, at: ComponentRef) {
         let now = self.now;
+        let snapshot = (!self.mechanisms.footprints).then(|| self.state.changes());
         if let Some(component) = self.component_mut(at) {
             component.admitted_at = now;
+            component.snapshot = snapshot;
         }
         if !self.shadowed.is_empty() {
             self.note_shadow(at);
@@ -238,7 +244,7 @@ impl Engine {
         let world = self.world();
         let waiting =
             instance.component.phase.is_live() && instance.component.under_way != UnderWay::Calling;
-        let holds = support::failures(&instance, &world, waiting).is_empty();
+        let holds = self.current_failures(&instance, waiting).is_empty();
         (holds, support::deadline(&instance, &world, waiting))
     }
 
@@ -425,7 +431,7 @@ impl Engine {
         let keys: Keys<'_> = instance.keys(digest.as_str())?;
         // A non-action has no witness: what it says was checked, and it asks for nothing (P13, P16).
         let bound = if instance.adapter.is_some() {
-            gate::read_bounds(&instance, &world, &keys)
+            gate::read_bounds(&instance, &world, &keys, self.mechanisms)
         } else {
             Vec::new()
         };

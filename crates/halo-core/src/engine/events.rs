@@ -8,7 +8,7 @@ use crate::{
     phase::{ComponentRef, Phase},
     reason::{Refusal, RefusalCode},
     state::{SlotIx, SourceRule, Unsettled},
-    support,
+    support::{self, Failure, Instance},
 };
 use halo_canon::{Document, Instant};
 use std::{cmp::Reverse, sync::Arc};
@@ -73,6 +73,9 @@ impl Engine {
         for slot in touched.iter().filter_map(|slot| self.state.get(*slot)) {
             readers.extend_from_slice(slot.readers());
             obligations.extend_from_slice(&slot.awaited_by);
+        }
+        if !self.mechanisms.footprints {
+            readers = self.all_components();
         }
         self.reconsider(readers);
         self.progress_obligations(obligations);
@@ -203,10 +206,18 @@ impl Engine {
         }
     }
 
+    /// The failures of an instance that was admitted before.
+    pub(super) fn current_failures(&self, instance: &Instance<'_>, waiting: bool) -> Vec<Failure> {
+        if !self.mechanisms.reconsideration {
+            return Vec::new();
+        }
+        support::failures(instance, &self.world(), waiting)
+    }
+
     fn reevaluate_live(&mut self, at: ComponentRef) -> Option<Fall> {
         let instance = self.instance(at)?;
         let world = self.world();
-        let failures = support::failures(&instance, &world, true);
+        let failures = self.current_failures(&instance, true);
         if failures.is_empty() {
             let deadline = support::deadline(&instance, &world, true);
             self.set_timer(at, deadline);
@@ -236,7 +247,7 @@ impl Engine {
             return false;
         };
         let world = self.world();
-        if !support::failures(&instance, &world, false).is_empty() {
+        if !self.current_failures(&instance, false).is_empty() {
             return false;
         }
         let deadline = support::deadline(&instance, &world, false);
@@ -265,17 +276,18 @@ impl Engine {
         let Some(response) = self.responses.get(at.response) else {
             return Err(NotReady::Prerequisite);
         };
-        let reached = response
-            .graph
-            .prerequisites(at.position)
-            .iter()
-            .all(|edge| {
-                response.get(edge.parent).is_some_and(|parent| {
-                    parent.phase.reaches(edge.phase)
+        let reached = !self.mechanisms.readiness
+            || response
+                .graph
+                .prerequisites(at.position)
+                .iter()
+                .all(|edge| {
+                    response.get(edge.parent).is_some_and(|parent| {
+                        parent.phase.reaches(edge.phase)
                         // In shadow mode what can't be met any more is not waited for.
                         || (instance.component.shadow && parent.phase.has_ended())
-                })
-            });
+                    })
+                });
         if !reached {
             return Err(NotReady::Prerequisite);
         }

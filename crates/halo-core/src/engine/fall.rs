@@ -134,6 +134,9 @@ impl Engine {
             fallen.insert(at, (before, fall));
         }
         self.close_over_dependents(lost, &mut fallen);
+        if !self.mechanisms.partial_retention {
+            self.take_all_along(&mut fallen);
+        }
         for (at, (_, fall)) in &mut fallen {
             self.conclude(*at, fall);
         }
@@ -214,7 +217,7 @@ impl Engine {
     }
 
     /// Sets the phase and takes away authority and watch. The phase before; nothing where there is no such instance.
-    fn end(&mut self, at: ComponentRef, phase: Phase) -> Option<Phase> {
+    pub(super) fn end(&mut self, at: ComponentRef, phase: Phase) -> Option<Phase> {
         if self.component(at)?.under_way == UnderWay::Armed {
             // It was not sent (P15).
             self.free_key(at);

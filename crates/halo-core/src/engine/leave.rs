@@ -29,7 +29,7 @@ pub(super) struct Asked<'a> {
 }
 
 /// What a look at an instance gives.
-enum Verdict {
+pub(super) enum Verdict {
     Authorized,
     NotReady(NotReady),
     /// It ends, and this is the answer.
@@ -119,7 +119,13 @@ impl Engine {
     }
 
     /// One look at everything that eq. 8 asks for.
-    fn verdict(&self, at: ComponentRef) -> Verdict {
+    pub(super) fn verdict(&self, at: ComponentRef) -> Verdict {
+        if !self.looks_again(at) {
+            return match self.readiness(at) {
+                Ok(()) => Verdict::Authorized,
+                Err(not_ready) => Verdict::NotReady(not_ready),
+            };
+        }
         let world = self.world();
         let (Some(instance), Some(response)) = (self.instance(at), self.responses.get(at.response))
         else {
@@ -148,6 +154,18 @@ impl Engine {
         match self.witness_fall(at, &changed) {
             Some(fall) => Verdict::Ends(Answer::WitnessChanged, fall),
             None => Verdict::Authorized,
+        }
+    }
+
+    /// Whether support, closure and witness are judged before this instance goes on: at the gate, or in its last look.
+    fn looks_again(&self, at: ComponentRef) -> bool {
+        let armed = self
+            .component(at)
+            .is_some_and(|component| component.under_way == UnderWay::Armed);
+        if armed {
+            self.mechanisms.last_look
+        } else {
+            self.mechanisms.gate
         }
     }
 
@@ -205,6 +223,9 @@ impl Engine {
         at: ComponentRef,
         authorize: fn(&mut Self, ComponentRef) -> Answer,
     ) -> Answer {
+        if !self.mechanisms.partial_retention && self.decide_whole(at) {
+            return Answer::PrerequisiteExcluded;
+        }
         match self.verdict(at) {
             Verdict::NotReady(not_ready) => {
                 self.refresh_readiness(at);
@@ -285,6 +306,11 @@ impl Engine {
         match under_way {
             None => Answer::NoSuchInstance,
             Some(UnderWay::Idle | UnderWay::Calling) => Answer::TokenConsumed,
+            Some(UnderWay::Armed)
+                if !self.mechanisms.partial_retention && self.decide_whole(at) =>
+            {
+                Answer::PrerequisiteExcluded
+            }
             Some(UnderWay::Armed) => match self.verdict(at) {
                 Verdict::Authorized => self.call(at),
                 Verdict::NotReady(not_ready) => {

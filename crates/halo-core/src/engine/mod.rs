@@ -11,6 +11,7 @@ mod footprint;
 mod forget;
 mod leave;
 mod observe;
+mod outside;
 mod readmit;
 mod recover;
 mod restart;
@@ -18,6 +19,7 @@ mod roll;
 mod save;
 pub(crate) mod shadow;
 mod submit;
+mod whole;
 
 pub use save::{Damaged, Saved};
 
@@ -31,11 +33,13 @@ use crate::{
     numbered::Numbered,
     obligation::{Obligation, ObligationId},
     phase::{ComponentRef, OrderedRefs, Phase},
+    policy::AdmissionPolicy,
     reason::{Answer, Refusal, RefusalCode},
     response::{NameRef, Response, ResponseName},
     state::State,
     support::{Instance, World},
     token::{Presented, Seed, TokenMint},
+    variant::{Mechanisms, Variant},
 };
 use foldhash::{SharedSeed, quality::SeedableRandomState};
 use halo_canon::Instant;
@@ -105,6 +109,10 @@ enum Timer {
 /// The protocol's state and transitions.
 #[derive(Debug)]
 pub struct Engine {
+    variant: Variant,
+    /// What `variant` keeps.
+    pub(crate) mechanisms: Mechanisms,
+    policy: Option<Arc<dyn AdmissionPolicy>>,
     catalogs: Vec<Installed>,
     now: Instant,
     must_state_observed_at: bool,
@@ -138,9 +146,17 @@ pub struct Engine {
 impl Engine {
     /// An engine with one catalog and no state.
     pub fn new(catalog: Arc<Catalog>, options: Options) -> Self {
+        Self::of_variant(catalog, options, Variant::HaloFull)
+    }
+
+    /// The same with a mechanism taken out; see [`crate::VariantEngine`].
+    pub(crate) fn of_variant(catalog: Arc<Catalog>, options: Options, variant: Variant) -> Self {
         let hasher =
             SeedableRandomState::with_seed(options.seed.table_bits(), SharedSeed::global_fixed());
         let mut engine = Self {
+            variant,
+            mechanisms: variant.mechanisms(),
+            policy: None,
             catalogs: Vec::new(),
             now: options.start,
             must_state_observed_at: options.must_state_observed_at,
@@ -288,6 +304,11 @@ impl Engine {
             return;
         }
         self.install(catalog);
+    }
+
+    /// Which mechanism is taken out.
+    pub fn variant(&self) -> Variant {
+        self.variant
     }
 
     /// The time of the latest input.

@@ -282,6 +282,7 @@ impl Engine {
             ledger: &self.ledger,
             response: &stored.id,
             truncated: false,
+            references: self.mechanisms.references,
             claimed: HashSet::new(),
         };
         let type_of = |declared: &Declared| {

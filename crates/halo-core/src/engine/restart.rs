@@ -86,6 +86,9 @@ impl Engine {
                 Reason::of(ReasonCode::Restart),
             ));
         }
+        if !self.mechanisms.gate {
+            return None;
+        }
         self.witness_fall(at, &self.changed_bounds(at))
     }
 

@@ -13,6 +13,7 @@ use crate::{
     shelf::{Documents, Shelf},
     state::{SavedState, State},
     token::Seed,
+    variant::Variant,
 };
 use halo_canon::{Digest, Instant};
 use halo_catalog::Catalog;
@@ -22,6 +23,9 @@ use std::{cmp::Reverse, collections::BTreeMap, hash::BuildHasher, sync::Arc};
 /// All of an engine that its decisions rest on, as plain data. Tokens are no part of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Saved {
+    /// Which mechanism is taken out.
+    #[serde(skip_serializing_if = "Variant::is_full", default)]
+    variant: Variant,
     now: Instant,
     must_state_observed_at: bool,
     /// The contents of the catalogs that something refers to, in order of installation; the last is in force.
@@ -88,6 +92,7 @@ impl Engine {
             self.timers.iter().map(|Reverse(timer)| *timer).collect();
         timers.sort_unstable();
         Saved {
+            variant: self.variant,
             now: self.now,
             must_state_observed_at: self.must_state_observed_at,
             catalogs: contents
@@ -135,8 +140,20 @@ impl Engine {
     /// An engine that goes on where the saved one was. `catalogs`: those of [`Saved::catalogs`], in that order. Tokens
     /// of the saved engine are unknown to it; [`crate::Input::Restart`] gives live actions new ones (P18).
     ///
-    /// Errors: the data does not hang together.
+    /// Errors: the data does not hang together, or a [`crate::VariantEngine`] was saved.
     pub fn restore(saved: Saved, catalogs: Vec<Arc<Catalog>>, seed: Seed) -> Result<Self, Damaged> {
+        if !saved.variant.is_full() {
+            return Err(Damaged("it lacks a mechanism"));
+        }
+        Self::restore_variant(saved, catalogs, seed)
+    }
+
+    /// The same, whatever variant was saved.
+    pub(crate) fn restore_variant(
+        saved: Saved,
+        catalogs: Vec<Arc<Catalog>>,
+        seed: Seed,
+    ) -> Result<Self, Damaged> {
         let contents = catalogs.iter().map(|catalog| &catalog.content);
         if !contents.eq(&saved.catalogs) {
             return Err(Damaged("other catalogs"));
@@ -148,7 +165,7 @@ impl Engine {
             seed,
             must_state_observed_at: saved.must_state_observed_at,
         };
-        let mut engine = Self::new(first.clone(), options);
+        let mut engine = Self::of_variant(first.clone(), options, saved.variant);
         let documents = Documents::read(&saved.documents).ok_or(Damaged("documents"))?;
         let hasher = engine.hasher.clone();
         engine.state = State::restore(saved.state, &documents, hasher.clone())
@@ -228,6 +245,7 @@ impl Engine {
             graph,
             index,
             obligations: saved.obligations,
+            closure: self.mechanisms.closure,
         })
     }
 

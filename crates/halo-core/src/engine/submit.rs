@@ -158,6 +158,7 @@ impl Engine {
             ledger: &self.ledger,
             response: &id,
             truncated: submission.truncated,
+            references: self.mechanisms.references,
             claimed: HashSet::new(),
         };
         let id_of = |position: u32| ids.get(position as usize).copied().flatten().unwrap_or("");
@@ -203,6 +204,7 @@ impl Engine {
                 graph,
                 index,
                 obligations: Vec::new(),
+                closure: self.mechanisms.closure,
             },
             judged,
         )
@@ -349,6 +351,7 @@ impl Component {
             malformed: !judged.faults.is_empty(),
             reasons: Vec::new(),
             admitted_at: halo_canon::Instant::MIN,
+            snapshot: None,
             bound: Vec::new(),
             slots: SlotList::new(),
             certificate: None,

@@ -19,6 +19,8 @@ pub(crate) struct SavedState {
     sources: Vec<Box<str>>,
     slots: Vec<SavedSlot>,
     vacant: Vacant,
+    #[serde(default)]
+    changes: u64,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -47,6 +49,7 @@ struct SavedRecord {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum SavedBound {
     Absent,
+    Unbound,
     Epoch(u64),
     Provenance(Box<str>),
     Value(Place, Moment),
@@ -56,6 +59,7 @@ impl BoundValue {
     pub(crate) fn save(&self, shelf: &mut Shelf) -> SavedBound {
         match self {
             Self::Absent => SavedBound::Absent,
+            Self::Unbound => SavedBound::Unbound,
             Self::Epoch(epoch) => SavedBound::Epoch(*epoch),
             Self::Provenance(text) => SavedBound::Provenance((**text).into()),
             Self::Value(document, node, moment) => {
@@ -67,6 +71,7 @@ impl BoundValue {
     pub(crate) fn restore(saved: SavedBound, documents: &Documents) -> Option<Self> {
         Some(match saved {
             SavedBound::Absent => Self::Absent,
+            SavedBound::Unbound => Self::Unbound,
             SavedBound::Epoch(epoch) => Self::Epoch(epoch),
             SavedBound::Provenance(text) => Self::Provenance(text.into()),
             SavedBound::Value(place, moment) => {
@@ -144,6 +149,7 @@ impl State {
             sources: self.sources.clone(),
             slots: self.slots.iter().map(|slot| slot.save(shelf)).collect(),
             vacant: self.vacant.clone(),
+            changes: self.changes,
         }
     }
 
@@ -155,6 +161,7 @@ impl State {
     ) -> Option<Self> {
         let mut state = Self::new(hasher);
         state.sources = saved.sources;
+        state.changes = saved.changes;
         for (number, saved) in saved.slots.into_iter().enumerate() {
             let slot = Slot::restore(saved, documents)?;
             if slot.source == NOBODYS {

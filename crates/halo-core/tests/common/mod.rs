@@ -4,9 +4,9 @@
 use halo_canon::{Duration, Instant};
 use halo_catalog::Catalog;
 use halo_core::{
-    Answer, Armed, ComponentRef, ComponentView, DispatchPermit, Effect, EmitPermit, Engine,
-    Handled, Input, ObligationId, ObligationView, Options, Outcome, Presented, Record, Refusal,
-    RefusalCode, Reply, Seed, Settlement, Voice,
+    Answer, Armed, ComponentRef, ComponentView, DispatchPermit, Effect, EmitPermit, Handled, Input,
+    ObligationId, ObligationView, Options, Outcome, Presented, Record, Refusal, RefusalCode, Reply,
+    Seed, Settlement, Variant, VariantEngine, Voice,
 };
 use serde_json::Value;
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
@@ -30,7 +30,7 @@ thread_local! {
 }
 
 /// Saved, restored and saved again, an engine is the same.
-fn round_trip(engine: &Engine) {
+fn round_trip(engine: &VariantEngine) -> VariantEngine {
     let saved = serde_json::to_string(&engine.save()).unwrap();
     let read: halo_core::Saved = serde_json::from_str(&saved).unwrap();
     let find = |content: &halo_canon::Digest| {
@@ -40,14 +40,17 @@ fn round_trip(engine: &Engine) {
         })
     };
     let catalogs = read.catalogs().iter().map(find).collect();
-    let again = Engine::restore(read, catalogs, Seed::new([9; 32])).unwrap();
+    let again = VariantEngine::restore(read, catalogs, Seed::new([9; 32])).unwrap();
     assert_eq!(serde_json::to_string(&again.save()).unwrap(), saved);
+    again
 }
 
 /// An engine with its driver.
 pub struct Bench {
-    pub engine: Engine,
+    pub engine: VariantEngine,
     pub now: Instant,
+    /// After every input it goes on with a restored engine, to which earlier tokens are unknown.
+    pub restored: bool,
     /// What each adapter and path answers; `Accepted` where nothing is said.
     pub answers: HashMap<String, Outcome>,
     /// Held back: what is armed waits for [`Bench::look`].
@@ -71,6 +74,10 @@ impl Bench {
     }
 
     pub fn with(catalog: Arc<Catalog>) -> Self {
+        Self::of(catalog, Variant::HaloFull)
+    }
+
+    pub fn of(catalog: Arc<Catalog>, variant: Variant) -> Self {
         let now = Instant::parse(START).unwrap();
         let options = Options {
             start: now,
@@ -78,8 +85,9 @@ impl Bench {
             must_state_observed_at: false,
         };
         Self {
-            engine: Engine::new(catalog, options),
+            engine: VariantEngine::new(catalog, options, variant),
             now,
+            restored: false,
             answers: HashMap::new(),
             hold_spends: false,
             hold_outcomes: false,
@@ -98,7 +106,10 @@ impl Bench {
     pub fn input(&mut self, input: Input) -> Result<Handled, Refusal> {
         let handled = self.engine.handle(self.now, input);
         self.drain();
-        round_trip(&self.engine);
+        let again = round_trip(&self.engine);
+        if self.restored {
+            self.engine = again;
+        }
         handled
     }
 

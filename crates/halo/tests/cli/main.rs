@@ -13,6 +13,7 @@ mod digest;
 mod hostile;
 mod readme;
 mod replay;
+mod reproduce;
 mod run;
 mod serve;
 mod streams;
