@@ -9,6 +9,7 @@ mod forgetting;
 mod gate;
 mod guarded;
 mod lanes;
+mod observing;
 mod recovery;
 mod snapshots;
 mod start;

@@ -15,7 +15,7 @@ use crate::{
     reason::{Answer, Reason, ReasonCode},
     response::ResponseName,
     state::{SlotIx, Unsettled},
-    support::{self, Instance},
+    support::{self, DigestText, Instance},
     token::Presented,
 };
 use halo_canon::{Digest, Document, Instant};
@@ -327,6 +327,11 @@ impl Engine {
     fn dispatch_permit(&self, at: ComponentRef) -> Option<DispatchPermit> {
         let instance = self.instance(at)?;
         let component = instance.component;
+        let digest = DigestText::of(&instance);
+        let bound = instance.keys(digest.as_str()).map(|keys| {
+            let now = gate::read_bounds(&instance, &self.world(), &keys);
+            gate::told_bounds(instance.type_, &now)
+        });
         Some(DispatchPermit::new(PermitText {
             component: at,
             generation: component.generation,
@@ -338,6 +343,7 @@ impl Engine {
             adapter: self.ledger.adapter_name(instance.adapter?).into(),
             payload: component.payload()?.to_canonical(),
             valid_until: self.valid_until(&instance),
+            bound: bound.unwrap_or_default(),
         }))
     }
 
