@@ -21,6 +21,7 @@ mod observer;
 mod patch;
 mod provider;
 mod publish;
+mod repair;
 mod repository;
 
 pub use adapter::{Committer, GitAdapter};

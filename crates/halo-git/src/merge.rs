@@ -1,13 +1,18 @@
 //! Merging in memory: what Git's `merge-ort` makes, without a program, a filter or a driver.
 
-use crate::{Fault, FaultCode, Repository, attributes, history::Bases};
+use crate::{
+    Fault, FaultCode, Repository, attributes,
+    history::{Bases, unrelated},
+    repair,
+};
 use gix_diff::Rewrites;
 use gix_hash::ObjectId;
 use gix_merge::{
-    blob, commit,
-    tree::{Conflict, Outcome, TreatAsUnresolved},
+    blob,
+    blob::builtin_driver::text::Labels,
+    tree::{Conflict, Outcome, ResolveWith, TreatAsUnresolved},
 };
-use gix_object::Kind;
+use gix_object::{FindExt as _, Kind};
 use gix_odb::memory::{Proxy, Storage};
 use gix_revwalk::Graph;
 use gix_worktree::{
@@ -19,7 +24,15 @@ use gix_worktree::{
 /// Larger files are merged as a whole: changed on both sides, they are a conflict.
 pub(crate) const LARGEST_TEXT: u64 = 64 << 20;
 /// How many candidates of renames are compared by content, as Git does for merges.
-const RENAMES: usize = 7_000;
+pub(crate) const RENAMES: usize = 7_000;
+/// How often common ancestors may have several common ancestors in turn.
+const DEEPEST: u8 = 8;
+/// Nobody sees the markers of conflicts: what conflicts is not written.
+const LABELS: Labels<'static> = Labels {
+    ancestor: None,
+    current: None,
+    other: None,
+};
 /// Most conflicting paths that a message names.
 const SHOWN: usize = 3;
 
@@ -48,36 +61,17 @@ pub fn merge(repository: &Repository, asked: Merge) -> Result<Merged, Fault> {
     repository.commit(&onto)?;
     repository.commit(&commit)?;
     let objects = Proxy::new(repository.objects.clone(), repository.kind);
-    let tree = {
-        let cache = repository.commit_graph();
-        let mut graph: Bases<'_, '_> = Graph::new(&repository.objects, cache.as_ref());
-        // Walks again over what it holds, so asking first costs little.
-        let bases = gix_revision::merge_base(onto, &[commit], &mut graph);
-        let Some(bases) = bases.map_err(Fault::unreadable)? else {
-            return Err(crate::history::unrelated(onto, commit));
-        };
-        if bases.first() == &commit {
-            let text = format!("{onto} has {commit} already: there is nothing to merge");
-            return Err(Fault::new(FaultCode::Merged, text));
-        }
-        let (mut diffs, mut blobs) = platforms(repository);
-        let merged = gix_merge::commit(
-            onto,
-            commit,
-            blob::builtin_driver::text::Labels::default(),
-            &mut graph,
-            &mut diffs,
-            &mut blobs,
-            &objects,
-            &mut |id| id.to_string(),
-            options(),
-        );
-        let mut merged = merged.map_err(Fault::unreadable)?.tree_merge;
-        refuse_conflicts(&merged)?;
-        attributes::refuse(repository, onto, commit, &merged)?;
-        let write = |tree: &gix_object::Tree| gix_object::Write::write(&objects, tree);
-        merged.tree.write(write).map_err(Fault::unreadable)?
+    let cache = repository.commit_graph();
+    let (diffs, blobs) = platforms(repository);
+    let mut work = Work {
+        repository,
+        objects: &objects,
+        graph: Graph::new(&repository.objects, cache.as_ref()),
+        diffs,
+        blobs,
     };
+    let tree = work.merge(asked, 0)?;
+    drop(work);
     let mut objects = objects;
     let mut made = objects.take_object_memory().unwrap_or_default();
     made.retain(|id, _| !gix_object::Exists::exists(&repository.objects, id));
@@ -87,6 +81,80 @@ pub fn merge(repository: &Repository, asked: Merge) -> Result<Merged, Fault> {
     })
 }
 
+/// A merge under way. What it makes stays in the memory of `objects`.
+struct Work<'r, 'c> {
+    repository: &'r Repository,
+    objects: &'r Objects,
+    graph: Bases<'r, 'c>,
+    diffs: gix_diff::blob::Platform,
+    blobs: blob::Platform,
+}
+
+pub(crate) type Objects = Proxy<gix_odb::Handle>;
+
+impl Work<'_, '_> {
+    /// The tree of a merge. Below depth 0 it is the common ancestor of another: what conflicts in it is kept with its markers,
+    /// so that it conflicts above as well, where the two sides did not resolve it in the same way.
+    fn merge(&mut self, asked: Merge, depth: u8) -> Result<ObjectId, Fault> {
+        let Merge { onto, commit } = asked;
+        let bases = gix_revision::merge_base(onto, &[commit], &mut self.graph);
+        let bases: Vec<ObjectId> = match bases.map_err(Fault::unreadable)? {
+            Some(bases) => bases.into_iter().collect(),
+            None => return Err(unrelated(onto, commit)),
+        };
+        if depth == 0 && bases == [commit] {
+            let text = format!("{onto} has {commit} already: there is nothing to merge");
+            return Err(Fault::new(FaultCode::Merged, text));
+        }
+        let base = match *bases {
+            [base] => self.tree(base)?,
+            [newer, older] if depth < DEEPEST => {
+                let bases = Merge {
+                    onto: older,
+                    commit: newer,
+                };
+                self.merge(bases, depth + 1)?
+            }
+            _ => {
+                let text = format!(
+                    "{onto} and {commit} were merged into each other too often for one common ancestor; rebase"
+                );
+                return Err(Fault::new(FaultCode::Conflict, text));
+            }
+        };
+        let (ours, theirs) = (self.tree(onto)?, self.tree(commit)?);
+        let objects = self.objects;
+        let merged = gix_merge::tree(
+            &base,
+            &ours,
+            &theirs,
+            LABELS,
+            objects,
+            |data| gix_object::Write::write_buf(objects, Kind::Blob, data),
+            &mut gix_diff::tree::State::default(),
+            &mut self.diffs,
+            &mut self.blobs,
+            options(depth),
+        );
+        let mut merged = merged.map_err(Fault::unreadable)?;
+        if depth == 0 {
+            refuse_conflicts(&merged)?;
+            let trees = [base, ours, theirs];
+            repair::refuse_renamed_folders(objects, &mut self.diffs, trees)?;
+        }
+        repair::files(&mut merged)?;
+        attributes::refuse(self.repository, onto, commit, &merged)?;
+        let write = |tree: &gix_object::Tree| gix_object::Write::write(objects, tree);
+        merged.tree.write(write).map_err(Fault::unreadable)
+    }
+
+    fn tree(&self, commit: ObjectId) -> Result<ObjectId, Fault> {
+        let mut buffer = Vec::new();
+        let found = self.repository.objects.find_commit(&commit, &mut buffer);
+        Ok(found.map_err(Fault::unreadable)?.tree())
+    }
+}
+
 impl Merged {
     /// Takes an object into what is to be written.
     pub(crate) fn add(&mut self, kind: Kind, data: Vec<u8>, id: ObjectId) {
@@ -94,25 +162,26 @@ impl Merged {
     }
 }
 
-fn options() -> commit::Options {
-    commit::Options {
-        allow_missing_merge_base: false,
-        use_first_merge_base: false,
-        tree_merge: gix_merge::tree::Options {
-            rewrites: Some(Rewrites {
-                limit: RENAMES,
-                ..Rewrites::default()
-            }),
-            blob_merge: blob::platform::merge::Options {
-                // As Git merges.
-                text: blob::builtin_driver::text::Options {
-                    diff_algorithm: gix_diff::blob::Algorithm::Histogram,
-                    ..Default::default()
-                },
+fn options(depth: u8) -> gix_merge::tree::Options {
+    let ancestor = (depth > 0).then_some(blob::builtin_driver::binary::ResolveWith::Ancestor);
+    gix_merge::tree::Options {
+        rewrites: Some(Rewrites {
+            limit: RENAMES,
+            ..Rewrites::default()
+        }),
+        blob_merge: blob::platform::merge::Options {
+            is_virtual_ancestor: depth > 0,
+            resolve_binary_with: ancestor,
+            // As Git merges.
+            text: blob::builtin_driver::text::Options {
+                diff_algorithm: gix_diff::blob::Algorithm::Histogram,
                 ..Default::default()
             },
-            ..Default::default()
         },
+        marker_size_multiplier: depth,
+        symlink_conflicts: ancestor,
+        tree_conflicts: (depth > 0).then_some(ResolveWith::Ancestor),
+        ..Default::default()
     }
 }
 
@@ -156,7 +225,9 @@ fn platforms(repository: &Repository) -> (gix_diff::blob::Platform, blob::Platfo
 }
 
 fn refuse_conflicts(merged: &Outcome<'_>) -> Result<(), Fault> {
-    let unresolved = |conflict: &&Conflict| conflict.is_unresolved(TreatAsUnresolved::git());
+    let unresolved = |conflict: &&Conflict| {
+        conflict.is_unresolved(TreatAsUnresolved::git()) && !repair::is_none(conflict)
+    };
     let mut paths: Vec<String> = merged
         .conflicts
         .iter()

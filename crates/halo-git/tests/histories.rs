@@ -179,7 +179,9 @@ fn build(bare: &Bare, seed: u64) {
 fn two_hundred_random_histories_merge_as_git_merges_them() {
     let (mut clean, mut conflicts, mut several_bases, mut patches) = (0, 0, 0, 0);
     let mut differ = Vec::new();
-    for seed in 0..200 {
+    let most = std::env::var("HALO_HISTORIES").ok();
+    let most = most.and_then(|most| most.parse().ok()).unwrap_or(200);
+    for seed in 0..most {
         let bare = Bare::new();
         build(&bare, seed);
         let (main, topic) = (bare.id("main"), bare.id("topic"));

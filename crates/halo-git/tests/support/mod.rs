@@ -82,6 +82,7 @@ impl Bare {
         ));
         for (at, parent) in parents.iter().enumerate() {
             let word = if at == 0 { "from" } else { "merge" };
+            let parent = self.id(parent);
             commands.push_str(&format!("{word} {parent}\n"));
         }
         for (path, text) in files {
