@@ -93,12 +93,9 @@ impl Wanted {
         let head = head.and_then(|(_, text)| serde_json::from_str::<String>(text).ok());
         let head = head.ok_or_else(|| bad(format!("the action does not bind `{head_path}`")))?;
         let message = payload.message.filter(|message| !message.trim().is_empty());
-        if message
-            .as_ref()
-            .is_some_and(|message| message.len() > LONGEST_MESSAGE || message.contains('\0'))
-        {
+        if message.as_deref().is_some_and(is_odd) {
             return Err(bad(
-                "`message` is longer than 16 KiB, or has a zero byte".into()
+                "`message` is longer than 16 KiB, or has control characters".into(),
             ));
         }
         Ok(Self {
@@ -110,6 +107,12 @@ impl Wanted {
             message,
         })
     }
+}
+
+/// Whether a message could be more than text in a log.
+fn is_odd(message: &str) -> bool {
+    let control = |sign: char| sign.is_control() && !matches!(sign, '\n' | '\t');
+    message.len() > LONGEST_MESSAGE || message.chars().any(control)
 }
 
 /// One call: it either moves the branch or was dropped before, never both.

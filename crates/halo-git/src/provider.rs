@@ -10,11 +10,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
+use tokio::sync::Semaphore;
 
 /// Longest key, in bytes: two names and three dots.
 const LONGEST_KEY: usize = 512;
 /// How long a push that holds the branch at this moment is waited for.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// How many readings go on at once: one that is given up at its time limit goes on all the same, and must not pile up.
+const AT_ONCE: usize = 4;
 /// How many changes' bases and patch ids are kept.
 const KEPT: usize = 1_024;
 
@@ -23,6 +26,7 @@ const KEPT: usize = 1_024;
 pub struct GitProvider {
     path: PathBuf,
     known: Arc<Mutex<HashMap<Heads, Told>>>,
+    places: Arc<Semaphore>,
 }
 
 /// Target and source.
@@ -41,6 +45,7 @@ impl GitProvider {
         Self {
             path: path.into(),
             known: Arc::default(),
+            places: Arc::new(Semaphore::new(AT_ONCE)),
         }
     }
 
@@ -111,7 +116,13 @@ impl Provider for GitProvider {
     fn ask<'a>(&'a self, key: Option<&'a str>) -> Answering<'a, Result<Vec<u8>, String>> {
         Box::pin(async move {
             let (this, key) = (self.clone(), key.unwrap_or_default().to_owned());
-            let reading = tokio::task::spawn_blocking(move || this.record(&key));
+            let place = self.places.clone().acquire_owned().await;
+            let place = place.map_err(|_| "the repository's reader has ended".to_owned())?;
+            let reading = tokio::task::spawn_blocking(move || {
+                let record = this.record(&key);
+                drop(place);
+                record
+            });
             let record = reading
                 .await
                 .map_err(|error| format!("the repository's reader failed: {error}"))?;

@@ -155,7 +155,7 @@ fn build(bare: &Bare, seed: u64) {
     let root = history.commit("main", &[], &files);
     let (mut ours, mut theirs) = (files.clone(), files);
     let (mut our_tip, mut their_tip) = (root, root);
-    let criss_cross = seed % 4 == 0;
+    let criss_cross = seed.is_multiple_of(4);
     for round in 0..=u64::from(criss_cross) {
         for _ in 0..1 + random.below(3) {
             work(&mut random, &mut ours);

@@ -105,6 +105,10 @@ impl Team {
     }
 
     fn start(&self, fate: Fate, hangs: bool) -> Runtime {
+        self.start_within(fate, hangs, Duration::from_secs(60))
+    }
+
+    fn start_within(&self, fate: Fate, hangs: bool, limit: Duration) -> Runtime {
         let path = self.bare.path();
         let said = self.remarks.clone();
         let remarks = Remarks::to(move |text| said.lock().unwrap().push(text.to_owned()));
@@ -117,7 +121,7 @@ impl Team {
         };
         let mut plugs = Plugs::default();
         let mut plug = AdapterPlug::new(Arc::new(flaky));
-        plug.timeout = Duration::from_secs(60);
+        plug.timeout = limit;
         plugs.adapters.insert("repo".into(), plug);
         for path in ["review", "evidence", "team", "tracker"] {
             let plug = PathPlug::new(Arc::new(self.sink.clone()));
@@ -324,4 +328,31 @@ async fn a_rewritten_branch_leaves_it_to_people() {
     );
     assert_eq!(read(&runtime).await.components[0].phase, "in_doubt");
     runtime.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_past_its_time_limit_is_either_made_or_not() {
+    let mut found = [0, 0];
+    for millis in 0..24 {
+        let team = Team::new();
+        let limit = Duration::from_micros(1 + millis * 2_500);
+        let runtime = team.start_within(Fate::Answered, false, limit);
+        team.propose(&runtime).await;
+        let phase = loop {
+            let phase = read(&runtime).await.components[0].phase;
+            if matches!(phase, "observed" | "failed") {
+                break phase;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        };
+        let merged = usize::from(phase == "observed");
+        assert_eq!(team.merges(), merged, "{limit:?}");
+        // What was given up does not come later.
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        assert_eq!(team.merges(), merged, "{limit:?}");
+        found[merged] += 1;
+        runtime.stop().await;
+    }
+    eprintln!("{found:?} not made, made");
+    assert!(found[0] > 0, "{found:?}");
 }
