@@ -27,7 +27,7 @@ impl Branch {
         if name.len() > LONGEST {
             return refused("it is longer than 240 bytes");
         }
-        if name.starts_with('-') || name == "HEAD" {
+        if name.starts_with('-') || matches!(name, "HEAD" | "@") {
             return refused("Git gives it another meaning");
         }
         if name.starts_with("refs/") {

@@ -329,3 +329,35 @@ fn files_that_attributes_merge_otherwise() {
     assert_eq!(attributes("t4", "", "# merge\n*.txt text eol=lf\n"), None);
     assert_eq!(attributes("t5", "e/", "*.txt merge=ours\n"), None);
 }
+
+/// What this crate takes for a branch, Git does too.
+#[test]
+fn branch_names_are_what_git_takes() {
+    let bare = Bare::new();
+    let mut random = support::Random::new(3);
+    let parts = [
+        "a", "B", "7", "ä", "-", "/", ".", "..", "@", "{", "~", "^", ":", "?", "*", "[", "\\", " ",
+        "\t", ".lock", "refs/", "HEAD",
+    ];
+    let (mut taken, mut refused) = (0, 0);
+    for _ in 0..600 {
+        let name: String = (0..=random.below(4))
+            .map(|_| *random.pick(&parts))
+            .collect();
+        let git = bare.run(&["check-ref-format", "--branch", &name], b"");
+        let git = git.status.success()
+            && String::from_utf8_lossy(&git.stdout).trim_end_matches('\n') == name;
+        let ours = Branch::parse(&name).is_ok();
+        // What is taken for something else by people, or by this crate's keys, is refused beside.
+        let more = name.starts_with("refs/") || name == "@";
+        assert!(
+            ours == git || more && !ours,
+            "{name:?}: git {git}, here {ours}"
+        );
+        match ours {
+            true => taken += 1,
+            false => refused += 1,
+        }
+    }
+    assert!(taken > 60 && refused > 200, "{taken} {refused}");
+}
