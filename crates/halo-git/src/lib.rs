@@ -21,6 +21,7 @@ mod observer;
 mod patch;
 mod provider;
 mod publish;
+mod recent;
 mod repair;
 mod repository;
 

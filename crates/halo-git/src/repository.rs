@@ -1,6 +1,6 @@
 //! A bare repository, opened anew for each question: what was replaced, removed or damaged since is noticed.
 
-use crate::{Branch, Fault, FaultCode, format::object_format};
+use crate::{Branch, Fault, FaultCode, format::object_format, recent::Recent};
 use gix_hash::{Kind, ObjectId, oid};
 use gix_object::FindExt as _;
 use gix_ref::{Target, file};
@@ -50,8 +50,9 @@ impl Repository {
             write_reflog: gix_ref::store::WriteReflog::Disable,
             ..Default::default()
         };
-        let objects = gix_odb::at(path.join("objects"), kind)
+        let mut objects = gix_odb::at(path.join("objects"), kind)
             .map_err(|error| refused(format!("`objects`: {error}")))?;
+        objects.set_pack_cache(|| Box::new(Recent::default()));
         Ok(Self {
             path: path.to_owned(),
             kind,
