@@ -12,7 +12,7 @@ use gix_merge::{
     blob::builtin_driver::text::Labels,
     tree::{Conflict, Outcome, ResolveWith, TreatAsUnresolved},
 };
-use gix_object::{FindExt as _, Kind};
+use gix_object::{FindExt as _, Kind, TreeRefIter};
 use gix_odb::memory::{Proxy, Storage};
 use gix_revwalk::Graph;
 use gix_worktree::{
@@ -74,11 +74,33 @@ pub fn merge(repository: &Repository, asked: Merge) -> Result<Merged, Fault> {
     drop(work);
     let mut objects = objects;
     let mut made = objects.take_object_memory().unwrap_or_default();
-    made.retain(|id, _| !gix_object::Exists::exists(&repository.objects, id));
-    Ok(Merged {
-        tree,
-        objects: made,
-    })
+    let mut objects = Storage::default();
+    take_reachable(repository, &mut made, &mut objects, tree)?;
+    Ok(Merged { tree, objects })
+}
+
+/// Moves what a tree needs and the repository lacks from `made`: common ancestors that were merged for this leave nothing.
+fn take_reachable(
+    repository: &Repository,
+    made: &mut Storage,
+    taken: &mut Storage,
+    tree: ObjectId,
+) -> Result<(), Fault> {
+    let mut waiting = vec![tree];
+    while let Some(id) = waiting.pop() {
+        let Some((kind, data)) = made.remove(&id) else {
+            continue;
+        };
+        if kind == Kind::Tree {
+            for entry in TreeRefIter::from_bytes(&data, repository.kind) {
+                waiting.push(entry.map_err(Fault::unreadable)?.oid.to_owned());
+            }
+        }
+        if !gix_object::Exists::exists(&repository.objects, &id) {
+            taken.insert(id, (kind, data));
+        }
+    }
+    Ok(())
 }
 
 /// A merge under way. What it makes stays in the memory of `objects`.

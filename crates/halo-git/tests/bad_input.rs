@@ -1,17 +1,15 @@
 //! What is missing, damaged, locked, or of another form: said so, and nothing is written.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+#[path = "support/commits.rs"]
+mod commits;
 mod support;
 
-use gix_hash::ObjectId;
-use halo_git::{Branch, FaultCode, GitProvider, Merge, Moved, Repository, merge, publish};
+use commits::{id, publish_on_main};
+use halo_git::{Branch, FaultCode, GitProvider, Merge, Moved, Repository, merge};
 use serde_json::Value;
 use std::fs;
 use support::Bare;
-
-fn id(text: &str) -> ObjectId {
-    ObjectId::from_hex(text.as_bytes()).unwrap()
-}
 
 /// `main`, and `topic` with one commit more.
 fn bare() -> Bare {
@@ -177,22 +175,7 @@ fn a_lock_left_behind() {
     let before = bare.files();
     let repository = Repository::open(&bare.path()).unwrap();
     let merged = merge(&repository, asked).unwrap();
-    let signature = gix_actor::Signature {
-        name: "T".into(),
-        email: "t@x".into(),
-        time: gix_object::date::Time::default(),
-    };
-    let commit = gix_object::Commit {
-        tree: merged.tree,
-        parents: [asked.onto, asked.commit].into_iter().collect(),
-        author: signature.clone(),
-        committer: signature,
-        encoding: None,
-        message: "x".into(),
-        extra_headers: Vec::new(),
-    };
-    let branch = Branch::parse("main").unwrap();
-    let moved = publish(&repository, &branch, asked, merged, commit, || true);
+    let moved = publish_on_main(&repository, asked, merged, 1, || true);
     assert!(
         matches!(&moved, Moved::Not(fault) if fault.code == FaultCode::Locked),
         "{moved:?}"

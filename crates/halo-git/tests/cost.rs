@@ -3,10 +3,13 @@
 //! `cargo test -p halo-git --test cost -- --ignored --nocapture`
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+#[path = "support/commits.rs"]
+mod commits;
 mod support;
 
+use commits::{id, publish_on_main};
 use gix_hash::ObjectId;
-use halo_git::{Branch, GitAdapter, GitProvider, Merge, Moved, Repository, merge, publish};
+use halo_git::{GitAdapter, GitProvider, Merge, Moved, Repository, merge};
 use halo_journal::SqliteStore;
 use halo_runtime::{
     api::{Address, Caller, Room},
@@ -120,22 +123,8 @@ fn alone(bare: &Bare, main: ObjectId, topic: ObjectId) -> Duration {
         commit: topic,
     };
     let merged = merge(&repository, asked).unwrap();
-    let signature = gix_actor::Signature {
-        name: "T".into(),
-        email: "t@x".into(),
-        time: gix_object::date::Time::default(),
-    };
-    let commit = gix_object::Commit {
-        tree: merged.tree,
-        parents: [main, topic].into_iter().collect(),
-        author: signature.clone(),
-        committer: signature,
-        encoding: None,
-        message: format!("{begun:?}").into(),
-        extra_headers: Vec::new(),
-    };
-    let branch = Branch::parse("main").unwrap();
-    let moved = publish(&repository, &branch, asked, merged, commit, || true);
+    let number = i64::from(begun.elapsed().subsec_nanos());
+    let moved = publish_on_main(&repository, asked, merged, number, || true);
     assert!(matches!(moved, Moved::To(_)), "{moved:?}");
     begun.elapsed()
 }
@@ -228,7 +217,6 @@ async fn decided(
 #[ignore = "a measurement: minutes to build the repository"]
 async fn a_decision_beside_the_merge() {
     let bare = repository();
-    let id = |text: &str| ObjectId::from_hex(text.as_bytes()).unwrap();
     let (main, topic) = (id(&bare.id("main")), bare.id("topic"));
     assert_eq!(
         bare.git(&["rev-list", "--count", "main"]),

@@ -1,10 +1,12 @@
 //! Random histories: tree, conflicts and patch ids as the `git` program has them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+#[path = "support/commits.rs"]
+mod commits;
 mod support;
 
-use gix_hash::ObjectId;
-use halo_git::{FaultCode, GitProvider, Merge, Repository, merge};
+use commits::{id, publish_on_main};
+use halo_git::{FaultCode, GitProvider, Merge, Moved, Repository, merge};
 use std::{collections::BTreeMap, io::Write as _};
 use support::{Bare, Random};
 
@@ -191,7 +193,6 @@ fn two_hundred_random_histories_merge_as_git_merges_them() {
         );
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         let expected = output.status.success().then(|| printed.trim().to_owned());
-        let id = |text: &str| ObjectId::from_hex(text.as_bytes()).unwrap();
         let repository = Repository::open(&bare.path()).unwrap();
         let asked = Merge {
             onto: id(&main),
@@ -199,13 +200,25 @@ fn two_hundred_random_histories_merge_as_git_merges_them() {
         };
         let before = bare.files();
         let merged = match merge(&repository, asked) {
-            Ok(merged) => Some(merged.tree.to_string()),
+            Ok(merged) => {
+                assert_eq!(bare.files(), before, "a merge in memory writes nothing");
+                let tree = merged.tree.to_string();
+                if seed % 5 == 0 {
+                    let moved = publish_on_main(&repository, asked, merged, 1, || true);
+                    assert!(matches!(moved, Moved::To(_)), "{moved:?}");
+                    let parents = format!("{main} {topic}");
+                    assert_eq!(bare.git(&["log", "-1", "--format=%P", "main"]), parents);
+                    assert_eq!(bare.id("main^{tree}"), tree);
+                    bare.is_sound();
+                }
+                Some(tree)
+            }
             Err(fault) => {
                 assert_eq!(fault.code, FaultCode::Conflict, "{seed}: {fault}");
+                assert_eq!(bare.files(), before, "a merge in memory writes nothing");
                 None
             }
         };
-        assert_eq!(bare.files(), before, "a merge in memory writes nothing");
         match &expected {
             Some(_) => clean += 1,
             None => conflicts += 1,
@@ -217,9 +230,8 @@ fn two_hundred_random_histories_merge_as_git_merges_them() {
         }
         if bases.lines().count() == 1 {
             patches += 1;
-            let record = GitProvider::new(bare.path())
-                .record("main...topic")
-                .unwrap();
+            bare.git(&["update-ref", "refs/heads/old", &main]);
+            let record = GitProvider::new(bare.path()).record("old...topic").unwrap();
             let diff = bare
                 .run(
                     &["diff", "--no-renames", "--full-index", &bases, &topic],

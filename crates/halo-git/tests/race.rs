@@ -1,10 +1,12 @@
 //! A push between the last look and the compare-and-swap: the merge is on the head that was looked at, or it is not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+#[path = "support/commits.rs"]
+mod commits;
 mod support;
 
-use gix_hash::ObjectId;
-use halo_git::{Branch, FaultCode, Merge, Moved, Repository, merge, publish};
+use commits::{id, publish_on_main};
+use halo_git::{Branch, FaultCode, Merge, Moved, Repository, merge};
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
@@ -13,33 +15,12 @@ use support::{Bare, Random, run};
 
 const INTERLEAVINGS: u64 = 1_000;
 
-fn commit(tree: ObjectId, asked: Merge, number: u64) -> gix_object::Commit {
-    let signature = gix_actor::Signature {
-        name: "T".into(),
-        email: "t@x".into(),
-        time: gix_object::date::Time {
-            seconds: 1_700_000_000 + number as i64,
-            offset: 0,
-        },
-    };
-    gix_object::Commit {
-        tree,
-        parents: [asked.onto, asked.commit].into_iter().collect(),
-        author: signature.clone(),
-        committer: signature,
-        encoding: None,
-        message: format!("merge {number}\n").into(),
-        extra_headers: Vec::new(),
-    }
-}
-
 #[test]
 fn no_interleaving_merges_onto_another_head() {
     let bare = Bare::new();
     let root = bare.commit("main", &[], &[("a.txt", "a\n"), ("b.txt", "b\n")]);
     let topic = bare.commit("topic", &["refs/heads/main"], &[("a.txt", "aa\n")]);
     let pushed = bare.commit("push", &["refs/heads/main"], &[("b.txt", "bb\n")]);
-    let id = |text: &str| ObjectId::from_hex(text.as_bytes()).unwrap();
     let main = Branch::parse("main").unwrap();
     let path = bare.path();
     let push = || {
@@ -70,8 +51,7 @@ fn no_interleaving_merges_onto_another_head() {
                 std::thread::sleep(Duration::from_micros(2_000));
             }
             let merged = merge(&repository, asked).unwrap();
-            let commit = commit(merged.tree, asked, number);
-            publish(&repository, &main, asked, merged, commit, || {
+            publish_on_main(&repository, asked, merged, number as i64, || {
                 if inside {
                     // The worst moment: everything was looked at, nothing moved yet.
                     won.store(push(), Ordering::SeqCst);
@@ -110,16 +90,13 @@ fn a_call_that_is_over_moves_nothing() {
     let bare = Bare::new();
     let root = bare.commit("main", &[], &[("a.txt", "a\n")]);
     let topic = bare.commit("topic", &["refs/heads/main"], &[("a.txt", "aa\n")]);
-    let id = |text: &str| ObjectId::from_hex(text.as_bytes()).unwrap();
     let repository = Repository::open(&bare.path()).unwrap();
     let asked = Merge {
         onto: id(&root),
         commit: id(&topic),
     };
     let merged = merge(&repository, asked).unwrap();
-    let commit = commit(merged.tree, asked, 1);
-    let main = Branch::parse("main").unwrap();
-    let moved = publish(&repository, &main, asked, merged, commit, || false);
+    let moved = publish_on_main(&repository, asked, merged, 1, || false);
     assert!(matches!(moved, Moved::Not(_)), "{moved:?}");
     assert_eq!(bare.id("main"), root);
     bare.is_sound();
