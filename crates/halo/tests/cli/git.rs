@@ -41,6 +41,11 @@ impl Site {
             .split("```")
             .next()
             .unwrap();
+        // What comes back by itself would come between a test and what it looks at.
+        let deployment = match mode {
+            "manual" => deployment.split("routes:").next().unwrap(),
+            _ => deployment,
+        };
         let path = site.bare.path();
         let path = path.to_str().unwrap();
         let deployment = deployment
@@ -389,6 +394,30 @@ fn a_blocked_merge_comes_back_fresh_and_its_notice_with_it() {
     site.bare.is_sound();
 }
 
+/// What a candidate rests on is read for it, not only what was blocked rested on.
+#[test]
+fn a_fresh_candidate_may_be_another_change() {
+    let site = Site::new("auto");
+    let serving = site.serve();
+    let commit = site.bare.id("topic");
+    site.vouch(&serving, &commit);
+    let text = proposal("r", &commit).to_string();
+    let mistaken: Value =
+        serde_json::from_str(&text.replace("main...topic", "main...tpoic")).unwrap();
+    submit(&serving, &mistaken);
+    let response = read(&serving, "r");
+    assert!(reasons(&response, 2).contains(&"predicate branches-exist".to_owned()));
+    assert_eq!(response["obligations"][0]["route"], "replan");
+    let obligation = &response["obligations"][0];
+    let right = proposal("r", &commit);
+    let candidates = json!({"candidates": [right["components"][2], right["components"][3]]});
+    let target = format!("/v1/obligations/{}/candidates", obligation["obligation"]);
+    let (status, said) = serving.ask("POST", &target, Some(&candidates.to_string()));
+    assert_eq!(status, 200, "{said}");
+    comes_to(&serving, "r", ["observed", "emitted"]);
+    assert_eq!(site.merges(), 1);
+}
+
 #[test]
 fn evidence_that_arrives_brings_a_merge_back_by_itself() {
     let site = Site::new("auto");
@@ -434,7 +463,7 @@ fn bad_input_is_withheld_with_its_reason() {
         (whole("main..../x", &commit), "payload_schema"),
         (
             whole("main...refs/heads/topic", &commit),
-            "state_missing changes[payload.change].value.target_head",
+            "predicate_error repository-usable",
         ),
         (whole("main...a/../../x", &commit), "payload_schema"),
         (
@@ -471,6 +500,7 @@ fn bad_input_is_withheld_with_its_reason() {
             "{:?}",
             reasons(&response, 2)
         );
+        assert_eq!(response["obligations"][0]["route"], "retry");
     };
     blocked("locked", "predicate branch-unlocked");
     fs::remove_file(&lock).unwrap();
