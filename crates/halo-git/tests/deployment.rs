@@ -37,13 +37,28 @@ fn read(text: &str) -> (Option<Deployment>, Vec<Diagnostic>) {
 }
 
 fn schema_takes(text: &str) -> bool {
-    let schema = include_str!("../../../schemas/deployment.schema.json");
+    takes(
+        include_str!("../../../schemas/deployment.schema.json"),
+        text,
+    )
+}
+
+fn takes(schema: &str, text: &str) -> bool {
     let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
     let tree = halo_catalog::yaml::parse("t", text).unwrap();
     let document = tree.to_document().unwrap().root().to_serde();
     jsonschema::validator_for(&schema)
         .unwrap()
         .is_valid(&document)
+}
+
+#[test]
+fn the_catalog_is_what_its_schema_says() {
+    let schema = include_str!("../../../schemas/catalog.schema.json");
+    assert!(takes(schema, include_str!("../../../catalogs/git.yaml")));
+    let page = include_str!("../../../docs/GIT.md");
+    let deployment = page.split("```yaml\n").nth(1).unwrap();
+    assert!(schema_takes(deployment.split("```").next().unwrap()));
 }
 
 const CHANGES: &str = "changes: {git: {repository: repo.git}}";

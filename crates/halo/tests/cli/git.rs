@@ -488,6 +488,15 @@ fn bad_input_is_withheld_with_its_reason() {
             reasons(&response, 0)
         );
     }
+    // Evidence is about whole ids.
+    let short = json!({"value": {"commit": &commit[..12], "result": "passed", "run": "1"}});
+    let target = format!("/v1/state/ci/{}", &commit[..12]);
+    let (status, said) = serving.ask("PUT", &target, Some(&short.to_string()));
+    assert_eq!(
+        (status, &said["code"]),
+        (400, &json!("bad_state")),
+        "{said}"
+    );
     // A push that died left its lock; the repository is damaged; it is gone.
     let lock = site.bare.path().join("refs/heads/main.lock");
     fs::write(&lock, "").unwrap();
