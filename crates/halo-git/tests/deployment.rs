@@ -189,7 +189,7 @@ fn findings_are_at_their_place_and_the_schema_agrees() {
         "{found:#?}"
     );
     let loose = catalog.replace(
-        "      - {path: \"changes[payload.change].value.target_head\", route: rebase}\n",
+        "      - {path: \"changes[payload.change].value.target_head\", route: rebase, absent: allowed}\n",
         "",
     );
     let (deployment, found) = read_with(&loose, &text("{repository: r}", CHANGES));
