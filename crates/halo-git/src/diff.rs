@@ -64,7 +64,7 @@ pub(crate) fn between(
         let name = BStr::new(&path);
         match (before, after) {
             // Another kind of thing is one gone and one new.
-            (Some(from), Some(to)) if from.mode.kind_bits() != to.mode.kind_bits() => {
+            (Some(from), Some(to)) if kind_of(from) != kind_of(to) => {
                 each(&file(repository, name, Some(from), None)?)?;
                 each(&file(repository, name, None, Some(to))?)?;
             }
@@ -74,14 +74,9 @@ pub(crate) fn between(
     Ok(())
 }
 
-trait KindBits {
-    fn kind_bits(&self) -> u16;
-}
-
-impl KindBits for EntryMode {
-    fn kind_bits(&self) -> u16 {
-        self.value() & 0o170_000
-    }
+/// File, link or submodule, whatever its permissions.
+fn kind_of(side: Side) -> u16 {
+    side.mode.value() & 0o170_000
 }
 
 fn sides(change: Change) -> Option<(Vec<u8>, Option<Side>, Option<Side>)> {
