@@ -50,6 +50,7 @@ pub struct DispatchPermit {
     adapter: Box<str>,
     payload: String,
     valid_until: Option<Instant>,
+    bound: Vec<(Box<str>, String)>,
 }
 
 /// What a permit says, by the names under which an adapter is given it (formats.md §8).
@@ -64,6 +65,7 @@ pub(crate) struct PermitText {
     pub(crate) adapter: Box<str>,
     pub(crate) payload: String,
     pub(crate) valid_until: Option<Instant>,
+    pub(crate) bound: Vec<(Box<str>, String)>,
 }
 
 impl DispatchPermit {
@@ -79,6 +81,7 @@ impl DispatchPermit {
             adapter,
             payload,
             valid_until,
+            bound,
         } = text;
         Self {
             component,
@@ -91,6 +94,7 @@ impl DispatchPermit {
             adapter,
             payload,
             valid_until,
+            bound,
         }
     }
     /// The component, by number.
@@ -132,6 +136,11 @@ impl DispatchPermit {
     /// Past it the adapter must not act: the end of the window, or of the horizon.
     pub fn valid_until(&self) -> Option<Instant> {
         self.valid_until
+    }
+    /// The bound values of its witness as the last look saw them: declared path and canonical text, absent ones left
+    /// out. What an adapter compares with when it acts is what the gate compared with.
+    pub fn bound(&self) -> &[(Box<str>, String)] {
+        &self.bound
     }
 }
 
@@ -299,6 +308,22 @@ pub(crate) fn changed_reasons(
         Some(witness_changed(bound, then, &now))
     };
     changed.iter().filter_map(reason).collect()
+}
+
+/// The same for who acts on them: declared path and canonical text, absent ones left out.
+pub(crate) fn told_bounds(
+    type_: &halo_catalog::Type,
+    bound: &[BoundValue],
+) -> Vec<(Box<str>, String)> {
+    let told = |(bound, value): (&halo_catalog::Bound, &BoundValue)| {
+        let mut text = Vec::new();
+        value.write_canonical(&mut text);
+        let text = String::from_utf8(text).ok()?;
+        value
+            .is_in_witness()
+            .then(|| (bound.text.as_str().into(), text))
+    };
+    type_.bind.iter().zip(bound).filter_map(told).collect()
 }
 
 /// The bound values of an instance, as they are now.

@@ -213,6 +213,14 @@ impl Engine {
         Some(self.component(at)?.admitted_at)
     }
 
+    /// The bound values that the newest instance was admitted with: declared path and canonical text, absent ones left
+    /// out.
+    pub fn bound(&self, at: ComponentRef) -> Vec<(Box<str>, String)> {
+        self.instance(at).map_or_else(Vec::new, |instance| {
+            crate::gate::told_bounds(instance.type_, &instance.component.bound)
+        })
+    }
+
     /// The declaration of a component as a fresh candidate for the same: without its sequence number.
     pub fn as_candidate(&self, at: ComponentRef) -> Option<String> {
         let component = self.component(at)?;

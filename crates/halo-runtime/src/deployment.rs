@@ -4,11 +4,14 @@
 //! shown: findings about it point at its name.
 
 mod decode;
+mod kinds;
 mod plug;
 
-pub use decode::{Decoded, catalog_file, decode};
+pub use decode::{Decoded, Entry, catalog_file, decode};
+pub use kinds::{Added, Kind, Kinds};
 
 use crate::ports::{
+    Adapter, Provider,
     command::Command,
     http::{Endpoint, OutcomeRule},
     lane::Lane,
@@ -190,6 +193,8 @@ pub enum AdapterTo {
     },
     /// A run for each action.
     Command(CommandCall),
+    /// What a domain added.
+    Added(Added<dyn Adapter>),
 }
 
 /// An entry of `providers`.
@@ -201,6 +206,8 @@ pub enum ProviderEntry {
     File(PathBuf),
     /// What a run prints.
     Command(CommandCall),
+    /// What a domain added.
+    Added(Added<dyn Provider>),
 }
 
 /// An entry of `routes`.
@@ -259,9 +266,9 @@ pub enum LoadError {
     Invalid(Vec<Diagnostic>),
 }
 
-/// Reads a `halo.yaml` and its catalog, with secrets from this process's environment. Errors: all findings of the first
-/// of the two files that has errors, the catalog before what refers to it.
-pub fn load(path: &Path) -> Result<Loaded, LoadError> {
+/// Reads a `halo.yaml` and its catalog, with secrets from this process's environment; `kinds` is what domains add to it.
+/// Errors: all findings of the first of the two files that has errors, the catalog before what refers to it.
+pub fn load(path: &Path, kinds: &Kinds) -> Result<Loaded, LoadError> {
     let name = path.display().to_string();
     let text = read(path)?;
     let folder = path.parent().unwrap_or_else(|| Path::new(""));
@@ -273,7 +280,7 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
         return Err(LoadError::Invalid(of_catalog.diagnostics));
     };
     let environment = |variable: &str| std::env::var(variable).ok();
-    let decoded = decode(&name, &text, folder, &catalog, &environment);
+    let decoded = decode(&name, &text, folder, &catalog, &environment, kinds);
     let Some(deployment) = decoded.deployment else {
         return Err(LoadError::Invalid(decoded.diagnostics));
     };

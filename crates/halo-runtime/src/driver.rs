@@ -9,6 +9,7 @@ mod forgetting;
 mod gate;
 mod guarded;
 mod lanes;
+mod observing;
 mod pace;
 mod recovery;
 mod snapshots;

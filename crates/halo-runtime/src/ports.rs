@@ -13,6 +13,7 @@ pub mod message;
 pub mod plugs;
 pub mod secret;
 
+use halo_canon::Digest;
 use halo_core::{DispatchPermit, EmitPermit, Outcome};
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
@@ -28,6 +29,50 @@ pub trait Adapter: Send + Sync {
     /// One call for one permit; the permit's binding is the idempotency key. Anything but a known acceptance or a known
     /// refusal is [`Outcome::Lost`]. Never retries.
     fn call(&self, permit: DispatchPermit) -> Answering<'_, Outcome>;
+
+    /// Who can find out what became of a call, where that can be seen.
+    fn observer(&self) -> Option<&dyn Observer> {
+        None
+    }
+}
+
+/// Finds out afterwards what became of an adapter's call (P17): asked about every action that is in doubt, also after a
+/// start, and about accepted ones until their effect was seen.
+pub trait Observer: Send + Sync {
+    /// Looks for the effect of one call. Whatever that call still did when it was dropped has ended by then.
+    ///
+    /// Errors: why it can't be told now; it is asked again.
+    fn look<'a>(&'a self, attempt: &'a Attempt) -> Answering<'a, Result<Sighting, String>>;
+}
+
+/// A call that was, or may have been, made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// The binding that was the idempotency key.
+    pub binding: Digest,
+    /// The sequence number.
+    pub sequence: u64,
+    /// The response's id.
+    pub response: String,
+    /// The component's id.
+    pub component: String,
+    /// Its generation.
+    pub generation: u32,
+    /// Its type.
+    pub type_name: String,
+    /// The payload's canonical text.
+    pub payload: String,
+    /// The bound values that it was admitted with: declared path and canonical text, absent ones left out.
+    pub bound: Vec<(Box<str>, String)>,
+}
+
+/// What an observer found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sighting {
+    /// The effect is there.
+    Done,
+    /// The call is known not to have acted, and can't act any more.
+    NotDone,
 }
 
 /// The only way a non-action leaves.

@@ -4,11 +4,11 @@
 use halo_catalog::{Catalog, Diagnostic, Severity};
 use halo_runtime::{
     deployment::{
-        AdapterTo, Deployment, LoadError, PathTo, ProviderEntry, Role, RouteEntry, catalog_file,
-        decode, load,
+        AdapterTo, Added, Deployment, Entry, Kind, Kinds, LoadError, PathTo, ProviderEntry, Role,
+        RouteEntry, catalog_file, decode, load,
     },
     ports::{
-        Remarks,
+        Adapter, Provider, Remarks,
         events::EmissionFeed,
         plugs::{Handler, Mode, Plugs},
     },
@@ -55,6 +55,51 @@ fn variable(name: &str) -> Option<String> {
     })
 }
 
+/// A domain's kinds, as a domain would add them: one adapter, one provider of keyed sources.
+fn kinds() -> Kinds {
+    fn said(entry: &mut Entry<'_, '_>) -> Option<(String, Duration)> {
+        let fields = entry.open("`winch`", &["rope", "timeout"])?;
+        let timeout = entry.timeout(&fields, Duration::from_secs(3));
+        let node = fields.need(entry.findings(), "rope")?;
+        let rope = entry.path(node, "`rope`")?;
+        Some((format!("winch {}", rope.display()), timeout?))
+    }
+    fn adapter(entry: &mut Entry<'_, '_>) -> Option<Added<dyn Adapter>> {
+        let (said, timeout) = said(entry)?;
+        Some(Added::new(
+            said,
+            timeout,
+            |_| Err("the rope is torn".into()),
+        ))
+    }
+    fn provider(entry: &mut Entry<'_, '_>) -> Option<Added<dyn Provider>> {
+        let place = entry.place();
+        if !entry.is_keyed() {
+            let message = format!("`{}` is not keyed", entry.name());
+            entry
+                .findings()
+                .error_hint(place, message, "declare it with `keyed: true`");
+            return None;
+        }
+        let (said, timeout) = said(entry)?;
+        Some(Added::new(
+            said,
+            timeout,
+            |_| Err("the rope is torn".into()),
+        ))
+    }
+    Kinds {
+        adapters: vec![Kind {
+            name: "winch",
+            read: adapter,
+        }],
+        providers: vec![Kind {
+            name: "winch",
+            read: provider,
+        }],
+    }
+}
+
 fn read(text: &str) -> (Option<Deployment>, Vec<Diagnostic>) {
     let decoded = decode(
         "halo.yaml",
@@ -62,6 +107,7 @@ fn read(text: &str) -> (Option<Deployment>, Vec<Diagnostic>) {
         Path::new("/etc/halo"),
         &catalog(),
         &variable,
+        &kinds(),
     );
     for found in &decoded.diagnostics {
         assert!(!format!("{found:?}").contains("hush"), "{found:?}");
@@ -479,20 +525,25 @@ fn the_catalogs_file_is_found_first() {
 fn a_deployment_loads_from_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("halo.yaml");
-    assert!(matches!(load(&file), Err(LoadError::Unreadable { .. })));
+    assert!(matches!(
+        load(&file, &Kinds::default()),
+        Err(LoadError::Unreadable { .. })
+    ));
     std::fs::write(&file, format!("catalog: c.yaml\n{ENTRIES}")).unwrap();
-    let error = load(&file).unwrap_err();
+    let error = load(&file, &Kinds::default()).unwrap_err();
     assert!(error.to_string().contains("c.yaml"), "{error}");
     std::fs::write(folder.path().join("c.yaml"), "halo: v2\n").unwrap();
     assert!(
-        matches!(load(&file), Err(LoadError::Invalid(found)) if found[0].file.ends_with("c.yaml"))
+        matches!(load(&file, &Kinds::default()), Err(LoadError::Invalid(found)) if found[0].file.ends_with("c.yaml"))
     );
     std::fs::write(folder.path().join("c.yaml"), CATALOG).unwrap();
-    let loaded = load(&file).unwrap();
+    let loaded = load(&file, &Kinds::default()).unwrap();
     assert_eq!(loaded.catalog.name, "c");
     assert_eq!(loaded.deployment.data, folder.path().join("halo-data"));
     std::fs::write(&file, "catalog: c.yaml\n").unwrap();
-    assert!(matches!(load(&file), Err(LoadError::Invalid(found)) if found.len() == 4));
+    assert!(
+        matches!(load(&file, &Kinds::default()), Err(LoadError::Invalid(found)) if found.len() == 4)
+    );
 }
 
 #[test]
@@ -502,7 +553,7 @@ fn it_plugs_in_what_it_says() {
         "{ENTRIES}catalog: c.yaml\nproviders: {{map: {{file: {{path: map.json}}}}, legs: {{command: {{run: [x]}}}}}}\n\
          routes: {{replan: {{resubmit: {{}}}}}}\n"
     );
-    let decoded = decode("h", &text, folder.path(), &catalog(), &variable);
+    let decoded = decode("h", &text, folder.path(), &catalog(), &variable, &kinds());
     let deployment = decoded.deployment.unwrap();
     let feed = EmissionFeed::new(1 << 18);
     let plugs = deployment.plug(&feed, &Remarks::default()).unwrap();
@@ -514,7 +565,14 @@ fn it_plugs_in_what_it_says() {
     assert!(matches!(plugs.routes["replan"].handler, Handler::Resubmit));
     assert!(!format!("{plugs:?}").is_empty());
     // A folder that is not there can't be watched.
-    let elsewhere = decode("h", &text, Path::new("/nowhere"), &catalog(), &variable);
+    let elsewhere = decode(
+        "h",
+        &text,
+        Path::new("/nowhere"),
+        &catalog(),
+        &variable,
+        &kinds(),
+    );
     let fault = elsewhere
         .deployment
         .unwrap()
@@ -561,4 +619,109 @@ fn a_lane_is_told_from_payload_and_component() {
     assert_eq!(lane_of(r#"{"branch":"north"}"#).unwrap(), "north/e1");
     assert!(lane_of("{}").is_err());
     assert!(lane_of(r#"{"branch":5}"#).is_err());
+}
+
+#[test]
+fn a_domain_adds_kinds_with_findings_like_all_others() {
+    let file = |adapter: &str, provider: &str| {
+        format!(
+            "catalog: c.yaml\npaths: {{operator: {{stdout: {{}}}}, status: {{events: {{}}}}}}\nadapters:\n  px4: {{{adapter}}}\n  bank: {{command: {{run: [pay]}}}}\nproviders:\n  {provider}\n"
+        )
+    };
+    let deployment = good(&file(
+        "winch: {rope: r, timeout: 5s}, lane: payload.to, dispatch: manual",
+        "legs: {winch: {rope: /r}}",
+    ));
+    let px4 = deployment.adapters.get("px4").unwrap();
+    assert!(
+        matches!(&px4.to, AdapterTo::Added(added) if format!("{added:?}") == "winch /etc/halo/r within 5s")
+    );
+    assert!(px4.lane.is_some() && px4.mode == Mode::Manual);
+    assert!(matches!(
+        deployment.providers.get("legs"),
+        Some(ProviderEntry::Added(added)) if format!("{added:?}") == "winch /r within 3s"
+    ));
+    let refused = deployment.plug(&EmissionFeed::new(1024), &Remarks::default());
+    assert!(refused.unwrap_err().contains("the rope is torn"));
+    for (adapter, provider, line, column, message, hint) in [
+        (
+            "winch: {rope: r, colour: red}",
+            "map: {file: {path: m}}",
+            4,
+            26,
+            "unknown field `colour` in `winch`",
+            "known fields: `rope`, `timeout`",
+        ),
+        (
+            "winch: {}",
+            "map: {file: {path: m}}",
+            4,
+            9,
+            "`winch` needs `rope`",
+            "add `rope: …`",
+        ),
+        (
+            "winch: r",
+            "map: {file: {path: m}}",
+            4,
+            9,
+            "expected `winch` as a mapping, found text",
+            "its fields: `rope`, `timeout`",
+        ),
+        (
+            "wench: {rope: r}",
+            "map: {file: {path: m}}",
+            4,
+            3,
+            "`px4` says nowhere what it is",
+            "one of `http`, `command`, `winch`",
+        ),
+        (
+            "winch: {rope: r}, http: {url: \"http://h\"}",
+            "map: {file: {path: m}}",
+            4,
+            9,
+            "`px4` is `http` already; it can't be `winch` too",
+            "leave one of them out",
+        ),
+        (
+            "winch: {rope: r, timeout: 0s}",
+            "map: {file: {path: m}}",
+            4,
+            35,
+            "`timeout` must be longer than nothing",
+            "write a duration such as `30s`",
+        ),
+        (
+            "winch: {rope: r}",
+            "map: {winch: {rope: r}}",
+            7,
+            9,
+            "`map` is not keyed",
+            "declare it with `keyed: true`",
+        ),
+        (
+            "winch: {rope: r}",
+            "map: {}",
+            7,
+            3,
+            "`map` says nowhere what it is",
+            "one of `http`, `file`, `command`, `winch`",
+        ),
+    ] {
+        let (deployment, found) = read(&file(adapter, provider));
+        assert!(deployment.is_none());
+        let first = found.first().unwrap();
+        let said = (
+            first.line,
+            first.column,
+            &*first.message,
+            first.hint.as_deref(),
+        );
+        assert_eq!(
+            said,
+            (line, column, message, Some(hint)),
+            "{adapter} {provider} {found:#?}"
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! The published schema of `halo.yaml`: where it speaks, it says what the decoder says.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use halo_runtime::deployment::decode;
+use halo_runtime::deployment::{Kinds, decode};
 use jsonschema::Validator;
 use serde_json::Value;
 use std::path::Path;
@@ -38,7 +38,14 @@ fn decodes(text: &str) -> bool {
     let catalog = halo_catalog::decode::catalog("c.yaml", CATALOG).catalog;
     let variable =
         |name: &str| (!name.is_empty()).then(|| format!("a secret, long enough: {name}"));
-    let decoded = decode("h", text, Path::new(""), &catalog.unwrap(), &variable);
+    let decoded = decode(
+        "h",
+        text,
+        Path::new(""),
+        &catalog.unwrap(),
+        &variable,
+        &Kinds::default(),
+    );
     decoded.deployment.is_some()
 }
 

@@ -10,6 +10,7 @@ mod digest;
 mod excerpt;
 mod explain;
 mod facts;
+mod kinds;
 mod replay;
 mod reproduce;
 mod serve;

@@ -5,7 +5,10 @@ mod findings;
 mod log;
 mod watch;
 
-use crate::terminal::{Screen, Verdict};
+use crate::{
+    kinds,
+    terminal::{Screen, Verdict},
+};
 use halo_journal::SqliteStore;
 use halo_runtime::{
     deployment::{Deployment, Loaded, load},
@@ -41,7 +44,7 @@ pub(crate) struct Args {
 
 /// Serves until it is told to end.
 pub(crate) fn run(args: &Args, screen: &mut Screen) -> io::Result<Verdict> {
-    let loaded = match load(&args.config) {
+    let loaded = match load(&args.config, &kinds::all()) {
         Ok(loaded) => loaded,
         Err(error) => return findings::report(screen, &args.config, error),
     };

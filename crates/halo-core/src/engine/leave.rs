@@ -15,8 +15,9 @@ use crate::{
     reason::{Answer, Reason, ReasonCode},
     response::ResponseName,
     state::{SlotIx, Unsettled},
-    support::{self, Instance},
+    support::{self, DigestText, Instance},
     token::Presented,
+    variant::Mechanisms,
 };
 use halo_canon::{Digest, Document, Instant};
 use halo_catalog::{Effect as Leaves, Temporal};
@@ -353,6 +354,12 @@ impl Engine {
     fn dispatch_permit(&self, at: ComponentRef) -> Option<DispatchPermit> {
         let instance = self.instance(at)?;
         let component = instance.component;
+        let digest = DigestText::of(&instance);
+        let bound = instance.keys(digest.as_str()).map(|keys| {
+            // Also what a variant does not compare is what its adapter acts on.
+            let now = gate::read_bounds(&instance, &self.world(), &keys, Mechanisms::ALL);
+            gate::told_bounds(instance.type_, &now)
+        });
         Some(DispatchPermit::new(PermitText {
             component: at,
             generation: component.generation,
@@ -364,6 +371,7 @@ impl Engine {
             adapter: self.ledger.adapter_name(instance.adapter?).into(),
             payload: component.payload()?.to_canonical(),
             valid_until: self.valid_until(&instance),
+            bound: bound.unwrap_or_default(),
         }))
     }
 

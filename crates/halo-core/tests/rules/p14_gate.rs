@@ -422,3 +422,28 @@ fn p16_under_way_it_has_left_for_everyone_else() {
         "not_in_doubt"
     );
 }
+
+/// What an adapter compares with is what the gate compared with.
+#[test]
+fn p15_a_permit_carries_the_bound_values_as_the_last_look_saw_them() {
+    let mut bench = bench();
+    bench.set("t", json!({"value": {"head": "abc", "n": 1}}));
+    submit(&mut bench, "r", json!([act("a", None, json!([]))]));
+    let admitted = bench.engine.bound(bench.at("r", "a"));
+    // The same value in a newer record is the same bound value.
+    bench.set("t", json!({"epoch": 9, "value": {"n": 1, "head": "abc"}}));
+    assert_eq!(bench.ask("r", "a"), Answer::Authorized);
+    let permit = bench.dispatched.last().unwrap();
+    let expected = [("t.value".into(), r#"{"head":"abc","n":1}"#.to_owned())];
+    assert_eq!(permit.bound(), expected);
+    assert_eq!(admitted, expected);
+    assert_eq!(bench.engine.bound(bench.at("r", "a")), expected);
+}
+
+#[test]
+fn p15_what_is_absent_is_in_no_permit() {
+    let mut bench = bench();
+    submit(&mut bench, "r", json!([act("a", None, json!([]))]));
+    assert_eq!(bench.ask("r", "a"), Answer::Authorized);
+    assert!(bench.dispatched.last().unwrap().bound().is_empty());
+}

@@ -3,7 +3,7 @@
 use super::{Caller, Failure, Kept, responses::by};
 use crate::{decision, runtime::Runtime};
 use halo_canon::Instant;
-use halo_core::{Input, ObligationEntry, ObligationId, RawText, Reason};
+use halo_core::{Input, ObligationEntry, ObligationId, RawText, Reason, Submission};
 use serde::Serialize;
 
 /// An obligation with what its assignee must know.
@@ -100,17 +100,30 @@ impl Runtime {
         obligation: u32,
         candidates: Vec<u8>,
     ) -> Result<Kept, Failure> {
-        self.on(caller, obligation, move |obligation| Input::Candidates {
+        // What candidates rest on may be other records than what was blocked rested on.
+        let as_response = [b"{\"components\":", &*candidates, b"}"].concat();
+        let input = move |obligation| Input::Candidates {
             obligation,
             candidates: RawText(candidates),
-        })
-        .await
+        };
+        self.on_with(caller, obligation, as_response, input).await
     }
 
     async fn on(
         &self,
         caller: Caller,
         obligation: u32,
+        input: impl FnOnce(ObligationId) -> Input + Send + 'static,
+    ) -> Result<Kept, Failure> {
+        self.on_with(caller, obligation, Vec::new(), input).await
+    }
+
+    /// The same, after asking also for what the components of `response` rest on.
+    async fn on_with(
+        &self,
+        caller: Caller,
+        obligation: u32,
+        response: Vec<u8>,
         input: impl FnOnce(ObligationId) -> Input + Send + 'static,
     ) -> Result<Kept, Failure> {
         self.ask(move |driver, reply| {
@@ -124,7 +137,13 @@ impl Runtime {
                 let missing = Failure::NotFound(format!("obligation {obligation}"));
                 return reply.when_durable(driver, Err(missing));
             };
-            let footprint = engine.footprint(at);
+            let mut footprint = engine.footprint(at);
+            if let Ok(candidates) = Submission::parse(&response, engine.catalog()) {
+                let id = engine.response_id(at.response).unwrap_or_default();
+                footprint.extend(engine.footprint_of(&candidates, id));
+                footprint.sort();
+                footprint.dedup();
+            }
             driver.ask_then(footprint, move |driver, _| {
                 let said = driver.turn(by(&caller), input(id));
                 driver.answer_kept(reply, at.response, said);

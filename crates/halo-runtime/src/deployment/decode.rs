@@ -4,9 +4,12 @@ mod access;
 mod calls;
 mod cel;
 mod entries;
+mod entry;
 mod tokens;
 
-use super::Deployment;
+pub use entry::Entry;
+
+use super::{Deployment, Kinds};
 use halo_catalog::{
     Catalog, Diagnostic,
     cursor::{Fields, Findings},
@@ -57,13 +60,15 @@ pub fn catalog_file(file: &str, text: &str, folder: &Path) -> Result<PathBuf, Ve
         .ok_or_else(|| findings.sorted())
 }
 
-/// Decodes a `halo.yaml` in `folder` and checks it against its catalog; `environment` gives the values of variables.
+/// Decodes a `halo.yaml` in `folder` and checks it against its catalog; `environment` gives the values of variables, `kinds`
+/// what domains add.
 pub fn decode(
     file: &str,
     text: &str,
     folder: &Path,
     catalog: &Catalog,
     environment: &dyn Fn(&str) -> Option<String>,
+    kinds: &Kinds,
 ) -> Decoded {
     let tree = match yaml::parse(file, text) {
         Ok(tree) => tree,
@@ -80,6 +85,7 @@ pub fn decode(
         folder,
         catalog,
         environment,
+        kinds,
     };
     if let Err((mark, fault)) = tree.to_document() {
         let message = fault.to_string();
@@ -121,6 +127,7 @@ struct Decoder<'a> {
     folder: &'a Path,
     catalog: &'a Catalog,
     environment: &'a dyn Fn(&str) -> Option<String>,
+    kinds: &'a Kinds,
 }
 
 impl Decoder<'_> {

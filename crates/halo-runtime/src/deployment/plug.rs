@@ -17,25 +17,27 @@ const FILE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Deployment {
     /// Makes everything that the entries say; `events` paths go to `feed`, and what goes wrong later is said to `remarks`.
-    /// Errors: a file that can't be watched.
+    /// Errors: a file that can't be watched, what a domain's port says.
     pub fn plug(&self, feed: &EmissionFeed, remarks: &Remarks) -> Result<Plugs, String> {
         let mut providers = BTreeMap::new();
         for (name, entry) in &self.providers {
-            let plug = provider(name, entry);
+            let plug = provider(name, entry, remarks.named(format!("provider `{name}`")));
             let plug = plug.map_err(|fault| format!("provider `{name}`: {fault}"))?;
             providers.insert(name.clone(), plug);
         }
-        let adapters = self.adapters.iter().map(|(name, entry)| {
-            let remarks = remarks.named(format!("adapter `{name}`"));
-            (name.clone(), adapter(entry, remarks))
-        });
+        let mut adapters = BTreeMap::new();
+        for (name, entry) in &self.adapters {
+            let plug = adapter(entry, remarks.named(format!("adapter `{name}`")));
+            let plug = plug.map_err(|fault| format!("adapter `{name}`: {fault}"))?;
+            adapters.insert(name.clone(), plug);
+        }
         let paths = self.paths.iter().map(|(name, entry)| {
             let remarks = remarks.named(format!("path `{name}`"));
             (name.clone(), path(name, entry, feed, remarks))
         });
         let routes = self.routes.iter();
         Ok(Plugs {
-            adapters: adapters.collect(),
+            adapters,
             paths: paths.collect(),
             providers,
             routes: routes
@@ -45,7 +47,7 @@ impl Deployment {
     }
 }
 
-fn adapter(entry: &AdapterEntry, remarks: Remarks) -> AdapterPlug {
+fn adapter(entry: &AdapterEntry, remarks: Remarks) -> Result<AdapterPlug, String> {
     let (adapter, timeout): (Arc<dyn Adapter>, Duration) = match &entry.to {
         AdapterTo::Http {
             call,
@@ -65,8 +67,9 @@ fn adapter(entry: &AdapterEntry, remarks: Remarks) -> AdapterPlug {
             let adapter = CommandAdapter::new(call.command.clone()).remarking(remarks);
             (Arc::new(adapter), call.timeout)
         }
+        AdapterTo::Added(added) => added.make(remarks)?,
     };
-    AdapterPlug {
+    Ok(AdapterPlug {
         adapter,
         timeout,
         mode: entry.mode,
@@ -74,7 +77,7 @@ fn adapter(entry: &AdapterEntry, remarks: Remarks) -> AdapterPlug {
         hold_in_doubt: entry.hold_in_doubt,
         shadow: entry.shadow,
         rebind: entry.rebind,
-    }
+    })
 }
 
 fn path(name: &str, entry: &PathEntry, feed: &EmissionFeed, remarks: Remarks) -> PathPlug {
@@ -94,7 +97,7 @@ fn path(name: &str, entry: &PathEntry, feed: &EmissionFeed, remarks: Remarks) ->
     }
 }
 
-fn provider(name: &str, entry: &ProviderEntry) -> Result<ProviderPlug, String> {
+fn provider(name: &str, entry: &ProviderEntry, remarks: Remarks) -> Result<ProviderPlug, String> {
     Ok(match entry {
         ProviderEntry::Http(call) => ProviderPlug {
             provider: Arc::new(HttpProvider::new(call.endpoint.clone())),
@@ -114,6 +117,14 @@ fn provider(name: &str, entry: &ProviderEntry) -> Result<ProviderPlug, String> {
             timeout: call.timeout,
             watch: None,
         },
+        ProviderEntry::Added(added) => {
+            let (provider, timeout) = added.make(remarks)?;
+            ProviderPlug {
+                provider,
+                timeout,
+                watch: None,
+            }
+        }
     })
 }
 

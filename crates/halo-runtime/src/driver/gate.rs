@@ -114,6 +114,9 @@ impl Driver {
         self.carry_out(stepped);
         fault::point("outcome.after");
         self.leave_lane(at, generation, outcome == Outcome::Lost);
+        if matches!(outcome, Outcome::Lost | Outcome::Accepted) {
+            self.look_for(at);
+        }
     }
 }
 

@@ -297,6 +297,7 @@ impl Driver {
             }
         }
         self.resume_obligations();
+        self.look_for_all();
         self.claim(epoch)
     }
 
@@ -322,7 +323,7 @@ impl Driver {
         claimed
     }
 
-    fn components(&self, wanted: impl Fn(Phase, bool) -> bool) -> Vec<ComponentRef> {
+    pub(super) fn components(&self, wanted: impl Fn(Phase, bool) -> bool) -> Vec<ComponentRef> {
         self.engine()
             .responses()
             .flat_map(|response| response.components)

@@ -10,6 +10,7 @@ mod admit;
 mod check;
 mod demo;
 mod digest;
+mod git;
 mod hostile;
 mod readme;
 mod replay;

@@ -81,7 +81,26 @@ impl Site {
     }
 
     fn serve(&self) -> Serving {
-        let mut child = command(&["serve", "--json", "--config", &self.config()])
+        Serving::start(&self.config())
+    }
+
+    /// How often the adapter was called.
+    fn calls(&self) -> usize {
+        self.read("calls")
+            .lines()
+            .filter(|line| !line.is_empty())
+            .count()
+    }
+}
+
+pub(crate) struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    pub(crate) fn start(config: &str) -> Self {
+        let mut child = command(&["serve", "--json", "--config", config])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -97,25 +116,10 @@ impl Site {
         });
         let url = document["listening"].as_str().unwrap();
         let address = url.strip_prefix("http://").unwrap().to_owned();
-        Serving { child, address }
+        Self { child, address }
     }
 
-    /// How often the adapter was called.
-    fn calls(&self) -> usize {
-        self.read("calls")
-            .lines()
-            .filter(|line| !line.is_empty())
-            .count()
-    }
-}
-
-struct Serving {
-    child: Child,
-    address: String,
-}
-
-impl Serving {
-    fn ask(&self, method: &str, target: &str, body: Option<&str>) -> (u16, Value) {
+    pub(crate) fn ask(&self, method: &str, target: &str, body: Option<&str>) -> (u16, Value) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(30)))
@@ -139,13 +143,13 @@ impl Serving {
         (status, serde_json::from_str(body).unwrap_or_default())
     }
 
-    fn phases(&self, target: &str) -> Vec<String> {
+    pub(crate) fn phases(&self, target: &str) -> Vec<String> {
         let (status, response) = self.ask("GET", target, None);
         assert_eq!(status, 200, "{response}");
         phases(&response)
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         let sent = std::process::Command::new("kill")
             .args([name, &pid])
@@ -154,7 +158,7 @@ impl Serving {
     }
 
     /// Its exit code, and what it said.
-    fn end(mut self) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let begun = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
             assert!(begun.elapsed() < Duration::from_secs(20), "does not end");
@@ -178,14 +182,14 @@ impl Drop for Serving {
     }
 }
 
-fn phases(response: &Value) -> Vec<String> {
+pub(crate) fn phases(response: &Value) -> Vec<String> {
     let components = response["components"].as_array().unwrap();
     let phase = |one: &Value| one["phase"].as_str().unwrap().to_owned();
     components.iter().map(phase).collect()
 }
 
 /// Until it is so, or too late.
-fn eventually(mut so: impl FnMut() -> bool) {
+pub(crate) fn eventually(mut so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !so() {
         assert!(begun.elapsed() < Duration::from_secs(20), "it never comes");

@@ -174,7 +174,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn timeout(&mut self, fields: &Fields<'_>, default: Duration) -> Option<Duration> {
+    pub(super) fn timeout(&mut self, fields: &Fields<'_>, default: Duration) -> Option<Duration> {
         match fields.get("timeout") {
             Some(node) => self.findings.positive(node, "`timeout`").map(std_duration),
             None => Some(default),

@@ -1,12 +1,14 @@
 //! The entries of `paths`, `adapters`, `providers` and `routes`.
 
 use super::{
-    Decoder,
+    Decoder, Entry,
     calls::{Chosen, Keyed},
     is_mapping,
 };
 use crate::{
-    deployment::{AdapterEntry, AdapterTo, PathEntry, PathTo, ProviderEntry, RouteEntry},
+    deployment::{
+        AdapterEntry, AdapterTo, Added, Kind, PathEntry, PathTo, ProviderEntry, RouteEntry,
+    },
     ports::{
         http::OutcomeRule,
         lane::Lane,
@@ -21,6 +23,12 @@ use std::time::Duration;
 
 /// How long a provider may take where nothing is said: the gate waits for it.
 const PROVIDER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The runtime's own kinds, and what domains add.
+fn names<T: ?Sized>(own: &[&'static str], added: &[Kind<T>]) -> Vec<&'static str> {
+    let added = added.iter().map(|kind| kind.name);
+    own.iter().copied().chain(added).collect()
+}
 
 impl Decoder<'_> {
     pub(super) fn path_entry(&mut self, key: &Key, node: &Yaml) -> Option<PathEntry> {
@@ -43,12 +51,14 @@ impl Decoder<'_> {
     }
 
     pub(super) fn adapter_entry(&mut self, key: &Key, node: &Yaml) -> Option<AdapterEntry> {
-        let kinds = ["http", "command"];
+        let added = &self.kinds.adapters;
+        let kinds = names(&["http", "command"], added);
         let settings = ["dispatch", "lane", "in_doubt", "enforcement", "rebind"];
         let (fields, chosen) = self.entry(key, node, "an adapter", &kinds, &settings)?;
         let to = chosen.and_then(|chosen| match chosen.name {
             "http" => self.http_adapter(&chosen),
-            _ => self.command(&chosen, TIMEOUT).map(AdapterTo::Command),
+            "command" => self.command(&chosen, TIMEOUT).map(AdapterTo::Command),
+            _ => self.added(key, &chosen, added).map(AdapterTo::Added),
         });
         let modes = [("auto", Mode::Auto), ("manual", Mode::Manual)];
         let mode = self.word(&fields, "dispatch", &modes);
@@ -112,12 +122,11 @@ impl Decoder<'_> {
     }
 
     pub(super) fn provider_entry(&mut self, key: &Key, node: &Yaml) -> Option<ProviderEntry> {
-        let kinds = ["http", "file", "command"];
+        let added = &self.kinds.providers;
+        let kinds = names(&["http", "file", "command"], added);
         let (_, chosen) = self.entry(key, node, "a provider", &kinds, &[])?;
         let chosen = chosen?;
-        let source = self.catalog.source_index.get(&key.text);
-        let source = source.and_then(|at| self.catalog.sources.get(usize::from(*at)));
-        let keyed = source.is_some_and(|source| source.keyed);
+        let keyed = self.is_keyed(&key.text);
         match chosen.name {
             "http" => {
                 let keyed = if keyed { Keyed::Yes } else { Keyed::No };
@@ -131,10 +140,33 @@ impl Decoder<'_> {
                 None
             }
             "file" => self.file(&chosen).map(ProviderEntry::File),
-            _ => self
+            "command" => self
                 .command(&chosen, PROVIDER_TIMEOUT)
                 .map(ProviderEntry::Command),
+            _ => self.added(key, &chosen, added).map(ProviderEntry::Added),
         }
+    }
+
+    /// Whether the catalog's source of that name is keyed.
+    pub(super) fn is_keyed(&self, name: &str) -> bool {
+        let source = self.catalog.source_index.get(name);
+        let source = source.and_then(|at| self.catalog.sources.get(usize::from(*at)));
+        source.is_some_and(|source| source.keyed)
+    }
+
+    /// An entry whose kind a domain added.
+    fn added<T: ?Sized>(
+        &mut self,
+        key: &Key,
+        chosen: &Chosen<'_>,
+        kinds: &[Kind<T>],
+    ) -> Option<Added<T>> {
+        let kind = kinds.iter().find(|kind| kind.name == chosen.name)?;
+        (kind.read)(&mut Entry {
+            decoder: self,
+            name: &key.text,
+            chosen,
+        })
     }
 
     pub(super) fn route_entry(&mut self, key: &Key, node: &Yaml) -> Option<RouteEntry> {
