@@ -93,7 +93,7 @@ fn usage_and_help() {
         assert!(!ran.err.is_empty());
     }
     // What is not there yet is not there.
-    for missing in ["mcp", "reproduce"] {
+    for missing in ["mcp"] {
         let ran = halo(&[missing]);
         assert_eq!(ran.code, 2);
         ran.complains(&["unrecognized subcommand"]);
