@@ -74,6 +74,8 @@ pub enum Same {
     Same,
     /// The paper has no such figure; it is what was expected, or nothing was.
     Own,
+    /// It is not what the paper says and can't be: that, and which figure comes instead, was written down before.
+    Foretold,
     /// It is not what the paper says, or not what was expected.
     Differs,
 }
@@ -123,6 +125,8 @@ impl ExpectedRow {
             Same::Same
         } else if self.own_size {
             Same::Own
+        } else if self.unreachable && wanted.is_some() {
+            Same::Foretold
         } else {
             Same::Differs
         }
