@@ -16,13 +16,22 @@ use halo_git::{GitAdapter, GitProvider};
 use halo_runtime::ports::{Adapter, Provider};
 use serde_json::{Value, json};
 use site::Site;
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+};
 use tokio::runtime::Runtime;
 
 const CATALOG: &str = include_str!("../../../../../catalogs/git.yaml");
 /// Where the catalog binds the head that the adapter merges onto.
 const HEAD: &str = "changes[payload.change].value.target_head";
 const REPEATS: usize = 10;
+/// More at a time would only wait for the same disk.
+const MOST_WORKERS: usize = 8;
 
 const VARIANTS: [Variant; 6] = [
     Variant::HaloFull,
@@ -138,28 +147,18 @@ fn add(of: &mut (usize, usize), part: usize) {
 pub(super) fn run(run: &mut Run<'_>) -> Result<(), Fault> {
     site::needs_git()?;
     let catalog = support::catalog("git", CATALOG)?;
-    // Provider and adapter read and merge on threads of this; nothing else runs on it.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .map_err(|error| Fault::new(format!("the ports' runtime: {error}")))?;
-    let runtime = Arc::new(runtime);
     let repeats = if run.quick { 1 } else { REPEATS };
-    let whole = VARIANTS.len() * CASES.len() * repeats;
-    let mut done = 0;
+    let jobs = jobs(run.seed, repeats);
+    let mut executed = execute_all(&jobs, &catalog, run)?.into_iter().zip(&jobs);
     let mut plot = Vec::new();
     for variant in VARIANTS {
         let mut tally = Tally::default();
-        for (number, case) in CASES.iter().enumerate() {
+        for case in &CASES {
             let mut stale = 0;
-            for repeat in 0..repeats {
-                run.progress(done, whole);
-                // The same repository for every variant.
-                let seed = run.seed ^ ((number as u64) << 32 | (repeat as u64) << 16);
-                let seen = execute(case, variant, &catalog, &runtime, &mut Prng::new(seed))?;
+            for (seen, job) in executed.by_ref().take(repeats) {
                 stale += usize::from(case.about != About::Control && seen.merges > 0);
                 count(&mut tally, case, &seen);
-                done += 1;
-                if let Some(line) = ledger(case, variant, repeat, &seen) {
+                if let Some(line) = ledger(job, &seen) {
                     run.note(line);
                 }
             }
@@ -182,12 +181,95 @@ pub(super) fn run(run: &mut Run<'_>) -> Result<(), Fault> {
             plot.push((row, part, whole));
         }
     }
-    run.count("executions", Figure::Count(done as u64));
+    run.count("executions", Figure::Count(jobs.len() as u64));
     run.plot(support::bars(
         "Merges into real repositories, twelve cases",
         plot,
     ));
     Ok(())
+}
+
+/// One execution.
+struct Job {
+    variant: Variant,
+    case: &'static Case,
+    repeat: usize,
+    seed: u64,
+}
+
+/// By variant, then by case. Every variant gets the same repositories.
+fn jobs(seed: u64, repeats: usize) -> Vec<Job> {
+    let of_case = |variant, number: usize, case| {
+        (0..repeats).map(move |repeat| Job {
+            variant,
+            case,
+            repeat,
+            seed: seed ^ ((number as u64) << 32 | (repeat as u64) << 16),
+        })
+    };
+    let of_variant = |variant| {
+        let cases = CASES.iter().enumerate();
+        cases.flat_map(move |(number, case)| of_case(variant, number, case))
+    };
+    VARIANTS.into_iter().flat_map(of_variant).collect()
+}
+
+/// Executes them, several at a time: each waits for the disk and for `git` most of its time, and shares nothing with
+/// another. What was seen, in the order of the jobs.
+///
+/// Errors: the first that could not be executed.
+fn execute_all(
+    jobs: &[Job],
+    catalog: &Arc<Catalog>,
+    run: &mut Run<'_>,
+) -> Result<Vec<Seen>, Fault> {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let (send, receive) = mpsc::channel();
+    let mut seen: Vec<Seen> = jobs.iter().map(|_| Seen::default()).collect();
+    thread::scope(|scope| {
+        for _ in 0..workers.min(MOST_WORKERS) {
+            let (send, next) = (send.clone(), &next);
+            scope.spawn(move || work(jobs, next, catalog, &send));
+        }
+        drop(send);
+        for (done, (at, executed)) in receive.iter().enumerate() {
+            run.progress(done, jobs.len());
+            // With an error nobody receives any more, and the workers stop.
+            let executed: Seen = executed?;
+            if let Some(place) = seen.get_mut(at) {
+                *place = executed;
+            }
+        }
+        drop(receive);
+        Ok(seen)
+    })
+}
+
+fn work(
+    jobs: &[Job],
+    next: &AtomicUsize,
+    catalog: &Arc<Catalog>,
+    send: &mpsc::Sender<(usize, Result<Seen, Fault>)>,
+) {
+    // Provider and adapter read and merge on threads of this; nothing else runs on it.
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime
+        .map(Arc::new)
+        .map_err(|error| Fault::new(format!("the ports' runtime: {error}")));
+    loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        let Some(job) = jobs.get(at) else {
+            return;
+        };
+        let executed = match &runtime {
+            Ok(runtime) => execute(job, catalog, runtime),
+            Err(fault) => Err(Fault::new(fault.to_string())),
+        };
+        if send.send((at, executed)).is_err() {
+            return;
+        }
+    }
 }
 
 fn count(tally: &mut Tally, case: &Case, seen: &Seen) {
@@ -211,7 +293,13 @@ fn count(tally: &mut Tally, case: &Case, seen: &Seen) {
 }
 
 /// What the full runtime must not show, and what happened instead.
-fn ledger(case: &Case, variant: Variant, repeat: usize, seen: &Seen) -> Option<String> {
+fn ledger(job: &Job, seen: &Seen) -> Option<String> {
+    let Job {
+        variant,
+        case,
+        repeat,
+        ..
+    } = job;
     let due = usize::from(case.about == About::Control);
     let fresh = usize::from(case.about == About::Recovery);
     let right = seen.merges == due
@@ -241,16 +329,12 @@ fn ledger(case: &Case, variant: Variant, repeat: usize, seen: &Seen) -> Option<S
     })
 }
 
-fn execute(
-    case: &Case,
-    variant: Variant,
-    catalog: &Arc<Catalog>,
-    runtime: &Arc<Runtime>,
-    random: &mut Prng,
-) -> Result<Seen, Fault> {
-    let site = Site::new(random, case.change == Change::Conflict)?;
+fn execute(job: &Job, catalog: &Arc<Catalog>, runtime: &Arc<Runtime>) -> Result<Seen, Fault> {
+    let case = job.case;
+    let conflict = case.change == Change::Conflict;
+    let site = Site::new(&mut Prng::new(job.seed), conflict)?;
     let start = support::instant("2026-01-01T00:00:00Z")?;
-    let mut trial = Trial::new(catalog.clone(), variant, start);
+    let mut trial = Trial::new(catalog.clone(), job.variant, start);
     trial.outside = Some(Box::new(Repository {
         runtime: runtime.clone(),
         provider: GitProvider::new(site.path()),
