@@ -132,3 +132,39 @@ impl ExpectedRow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ExpectedRow, Figure, Same};
+
+    #[test]
+    fn only_what_was_expected_instead_is_foretold() {
+        let row = |unreachable| ExpectedRow {
+            row: "r".into(),
+            paper: Some("90/90".into()),
+            expect: Some("80/90".into()),
+            quick: Some("8/9".into()),
+            by_rate: false,
+            own_size: false,
+            unreachable,
+            note: String::new(),
+        };
+        let eighty = Some(Figure::Of(80, 90));
+        assert_eq!(row(true).judge(eighty, false), Same::Foretold);
+        assert_eq!(
+            row(true).judge(Some(Figure::Of(8, 9)), true),
+            Same::Foretold
+        );
+        assert_eq!(row(false).judge(eighty, false), Same::Differs);
+        for other in [Some(Figure::Of(90, 90)), Some(Figure::Of(79, 90)), None] {
+            assert_eq!(row(true).judge(other, false), Same::Differs);
+        }
+        // Without a figure that was written down nothing was foretold.
+        let silent = ExpectedRow {
+            expect: None,
+            quick: None,
+            ..row(true)
+        };
+        assert_eq!(silent.judge(eighty, false), Same::Differs);
+    }
+}

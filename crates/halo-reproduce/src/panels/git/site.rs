@@ -268,3 +268,74 @@ fn run(folder: &Path, words: &[&str], input: &str) -> Result<Output, Fault> {
     }
     child.wait_with_output().map_err(failed)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{FILE, Site, git};
+    use crate::prng::Prng;
+
+    fn site() -> Site {
+        Site::new(&mut Prng::new(1), false).unwrap()
+    }
+
+    /// A merge by hand, with this message, to where it is reachable or not.
+    fn merge_by_hand(site: &Site, source: &str, message: &str, branch: &str) {
+        let path = site.path();
+        let id = |name: &str| git(&path, &["rev-parse", name], "").unwrap();
+        let (main, source) = (id("main"), id(source));
+        let stream = format!(
+            "commit refs/heads/{branch}\ncommitter A <a@example.org> 1700000000 +0000\ndata {}\n{message}\nfrom {}\nmerge {}\n\n",
+            message.len(),
+            main.trim(),
+            source.trim()
+        );
+        git(&path, &["fast-import", "--quiet"], &stream).unwrap();
+    }
+
+    const BOUND: &str = "Merge\n\nHalo-Binding: sha256:00\n";
+
+    #[test]
+    fn a_merge_counts_by_its_trailer_and_by_ancestry() {
+        let site = site();
+        assert_eq!(site.merges().unwrap(), 0);
+        merge_by_hand(&site, "topic", BOUND, "elsewhere");
+        assert_eq!(site.merges().unwrap(), 0, "not reachable from main");
+        site.half_is_merged().unwrap();
+        assert_eq!(site.merges().unwrap(), 0, "somebody else's merge");
+        merge_by_hand(&site, "topic", BOUND, "main");
+        assert_eq!(site.merges().unwrap(), 1);
+    }
+
+    #[test]
+    fn what_does_not_hang_together_is_no_count() {
+        let other = site();
+        merge_by_hand(&other, "other", BOUND, "main");
+        assert!(other.merges().is_err(), "a binding on another change");
+        let unbound = site();
+        merge_by_hand(&unbound, "topic", "Merge\n", "main");
+        assert!(unbound.merges().is_err(), "merged, but by nobody");
+    }
+
+    #[test]
+    fn repositories_are_as_their_case_says() {
+        let clean = site();
+        let tree = |site: &Site| git(&site.path(), &["merge-tree", "main", "topic"], "");
+        assert!(tree(&clean).is_ok());
+        let conflict = Site::new(&mut Prng::new(1), true).unwrap();
+        assert!(tree(&conflict).is_err());
+        let patch = |site: &Site| {
+            let names = ["diff", "--name-only", "main...topic"];
+            git(&site.path(), &names, "").unwrap()
+        };
+        assert_eq!(patch(&clean), format!("{FILE}\nfeature.txt\n"));
+        clean.target_moves().unwrap();
+        assert_eq!(patch(&clean), format!("{FILE}\nfeature.txt\n"));
+        assert!(tree(&clean).is_ok());
+        clean.half_is_merged().unwrap();
+        assert_eq!(patch(&clean), "feature.txt\n");
+        let before = clean.other.clone();
+        assert_ne!(clean.other_moves().unwrap(), before);
+    }
+}
