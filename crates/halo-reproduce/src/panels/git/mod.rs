@@ -224,24 +224,23 @@ fn execute_all(
     run: &mut Run<'_>,
 ) -> Result<Vec<Seen>, Fault> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
+    let next = &AtomicUsize::new(0);
     let (send, receive) = mpsc::channel();
     let mut seen: Vec<Seen> = jobs.iter().map(|_| Seen::default()).collect();
-    thread::scope(|scope| {
+    // Taken along: the receiver is gone before the workers are waited for, with an error too, so that they stop.
+    thread::scope(move |scope| {
         for _ in 0..workers.min(MOST_WORKERS) {
-            let (send, next) = (send.clone(), &next);
+            let send = send.clone();
             scope.spawn(move || work(jobs, next, catalog, &send));
         }
         drop(send);
         for (done, (at, executed)) in receive.iter().enumerate() {
             run.progress(done, jobs.len());
-            // With an error nobody receives any more, and the workers stop.
             let executed: Seen = executed?;
             if let Some(place) = seen.get_mut(at) {
                 *place = executed;
             }
         }
-        drop(receive);
         Ok(seen)
     })
 }
@@ -330,6 +329,24 @@ fn ledger(job: &Job, seen: &Seen) -> Option<String> {
 }
 
 fn execute(job: &Job, catalog: &Arc<Catalog>, runtime: &Arc<Runtime>) -> Result<Seen, Fault> {
+    let (mut trial, site) = play(job, catalog, runtime)?;
+    let merges = site.merges()?;
+    let mut seen = Seen {
+        merges,
+        leak: trial.arrived("n") && merges == 0,
+        ..Seen::default()
+    };
+    if job.case.about == About::Recovery {
+        recover(&mut trial, &site)?;
+        seen.fresh = site.merges()?.saturating_sub(merges);
+    }
+    seen.notice = trial.arrived("n");
+    seen.others = ["v", "e"].iter().filter(|id| trial.arrived(id)).count();
+    Ok(seen)
+}
+
+/// A case up to where whatever may leave has left; nothing came back yet.
+fn play(job: &Job, catalog: &Arc<Catalog>, runtime: &Arc<Runtime>) -> Result<(Trial, Site), Fault> {
     let case = job.case;
     let conflict = case.change == Change::Conflict;
     let site = Site::new(&mut Prng::new(job.seed), conflict)?;
@@ -352,19 +369,7 @@ fn execute(job: &Job, catalog: &Arc<Catalog>, runtime: &Arc<Runtime>) -> Result<
         // An emission is answered, never refused.
         let _ = trial.input(Input::Emit { component });
     }
-    let merges = site.merges()?;
-    let mut seen = Seen {
-        merges,
-        leak: trial.arrived("n") && merges == 0,
-        ..Seen::default()
-    };
-    if case.about == About::Recovery {
-        recover(&mut trial, &site)?;
-        seen.fresh = site.merges()?.saturating_sub(merges);
-    }
-    seen.notice = trial.arrived("n");
-    seen.others = ["v", "e"].iter().filter(|id| trial.arrived(id)).count();
-    Ok(seen)
+    Ok((trial, site))
 }
 
 /// What CI, reviewers, administrators and the tracker know, all of it good.
@@ -488,5 +493,70 @@ impl Outside for Repository {
 
     fn call(&self, permit: DispatchPermit) -> Outcome {
         self.runtime.block_on(self.adapter.call(permit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    fn worker() -> (Arc<Catalog>, Arc<Runtime>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let catalog = support::catalog("git", CATALOG).unwrap();
+        (catalog, Arc::new(runtime.unwrap()))
+    }
+
+    /// Nothing is blocked by accident: a panel that never merged would have no stale merge either.
+    #[test]
+    fn the_full_runtime_blocks_each_case_for_its_reason() {
+        let wanted: [&[&str]; 12] = [
+            &[],
+            &[],
+            &[],
+            &["witness_changed changes[payload.change].value.target_head"],
+            &[
+                "witness_changed changes[payload.change].value.target_head",
+                "witness_changed changes[payload.change].value.patch",
+            ],
+            &["witness_changed ci[payload.commit].value.run"],
+            &["predicate ci-passed"],
+            &["predicate approved"],
+            &["witness_changed protection[payload.target].epoch"],
+            &["adapter_refused "],
+            &["predicate approved"],
+            &["predicate ci-passed"],
+        ];
+        let (catalog, runtime) = worker();
+        for (job, wanted) in jobs(7, 1).iter().zip(wanted) {
+            assert_eq!(job.variant, Variant::HaloFull);
+            let (trial, site) = play(job, &catalog, &runtime).unwrap();
+            let view = trial.engine.view(trial.at("r", "m").unwrap()).unwrap();
+            let reasons = view.reasons.iter().map(|reason| {
+                let subject = reason.subject.as_deref().unwrap_or("");
+                format!("{} {subject}", reason.code.name())
+            });
+            let reasons: Vec<String> = reasons.collect();
+            assert_eq!(reasons, wanted, "{}", job.case.name);
+            let merged = usize::from(wanted.is_empty());
+            assert_eq!(site.merges().unwrap(), merged, "{}", job.case.name);
+        }
+    }
+
+    #[test]
+    fn another_seed_makes_other_repositories_with_the_same_outcome() {
+        let (catalog, runtime) = worker();
+        let of = |seed| {
+            let mut jobs = jobs(seed, 1).into_iter();
+            let job = jobs.find(|job| job.variant == Variant::LocalUnbound);
+            let job = job.unwrap();
+            let site = play(&job, &catalog, &runtime).unwrap().1;
+            (site.commit.clone(), site.merges().unwrap())
+        };
+        let (one, again, other) = (of(3), of(3), of(4));
+        assert_eq!(one, again);
+        assert_ne!(one.0, other.0);
+        assert_eq!((one.1, other.1), (1, 1));
     }
 }
