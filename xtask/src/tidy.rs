@@ -37,7 +37,10 @@ const IMPURE: [&str; 12] = [
 const EXCEPT: [(&str, &str); 1] = [("crates/halo-cel/src/parse.rs", "std::thread")];
 
 /// What lets through what the full runtime holds back is for scenarios and measurements: never for what drives effects.
-const FULL_ONLY: [&str; 2] = ["halo-runtime", "halo-server"];
+const FULL_ONLY: [&str; 3] = ["halo-runtime", "halo-server", "halo-git"];
+
+/// What knows every variant drives adapters and providers through their ports, and nothing else of the durable runtime.
+const PORTS_ONLY: [&str; 1] = ["halo-reproduce"];
 
 /// Which workspace crates each crate may depend on; everything else is a finding.
 const MAY_DEPEND: [(&str, &[&str]); 15] = [
@@ -97,7 +100,9 @@ const MAY_DEPEND: [(&str, &[&str]); 15] = [
             "halo-canon",
             "halo-catalog",
             "halo-core",
+            "halo-git",
             "halo-oracle",
+            "halo-runtime",
             "halo-scenario",
         ],
     ),
@@ -189,6 +194,16 @@ fn check_source(root: &Path, file: &Path, findings: &mut Vec<String>) {
         findings.push(format!(
             "{shown}: `VariantEngine` in a crate that carries out effects"
         ));
+    }
+    let ports_only = PORTS_ONLY
+        .iter()
+        .any(|name| shown.contains(&format!("crates/{name}/src/")));
+    let beyond_ports = || {
+        let mut named = text.split("halo_runtime").skip(1);
+        named.any(|after| !after.starts_with("::ports"))
+    };
+    if ports_only && beyond_ports() {
+        findings.push(format!("{shown}: more of `halo_runtime` than its ports"));
     }
     let pure = PURE
         .iter()

@@ -50,6 +50,9 @@ pub struct ExpectedRow {
     /// The size of a cohort of ours: reported beside the paper's, not compared.
     #[serde(default)]
     pub own_size: bool,
+    /// The paper's figure can't be reached by construction; the note says why. It is printed as another one, foretold.
+    #[serde(default)]
+    pub unreachable: bool,
     /// What a reader must know.
     #[serde(default)]
     pub note: String,

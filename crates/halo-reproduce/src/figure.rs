@@ -74,6 +74,8 @@ pub enum Same {
     Same,
     /// The paper has no such figure; it is what was expected, or nothing was.
     Own,
+    /// It is not what the paper says and can't be: that, and which figure comes instead, was written down before.
+    Foretold,
     /// It is not what the paper says, or not what was expected.
     Differs,
 }
@@ -123,8 +125,46 @@ impl ExpectedRow {
             Same::Same
         } else if self.own_size {
             Same::Own
+        } else if self.unreachable && wanted.is_some() {
+            Same::Foretold
         } else {
             Same::Differs
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ExpectedRow, Figure, Same};
+
+    #[test]
+    fn only_what_was_expected_instead_is_foretold() {
+        let row = |unreachable| ExpectedRow {
+            row: "r".into(),
+            paper: Some("90/90".into()),
+            expect: Some("80/90".into()),
+            quick: Some("8/9".into()),
+            by_rate: false,
+            own_size: false,
+            unreachable,
+            note: String::new(),
+        };
+        let eighty = Some(Figure::Of(80, 90));
+        assert_eq!(row(true).judge(eighty, false), Same::Foretold);
+        assert_eq!(
+            row(true).judge(Some(Figure::Of(8, 9)), true),
+            Same::Foretold
+        );
+        assert_eq!(row(false).judge(eighty, false), Same::Differs);
+        for other in [Some(Figure::Of(90, 90)), Some(Figure::Of(79, 90)), None] {
+            assert_eq!(row(true).judge(other, false), Same::Differs);
+        }
+        // Without a figure that was written down nothing was foretold.
+        let silent = ExpectedRow {
+            expect: None,
+            quick: None,
+            ..row(true)
+        };
+        assert_eq!(silent.judge(eighty, false), Same::Differs);
     }
 }

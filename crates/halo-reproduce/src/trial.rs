@@ -4,8 +4,8 @@ use crate::Fault;
 use halo_canon::{Duration, Instant};
 use halo_catalog::Catalog;
 use halo_core::{
-    Answer, Armed, ComponentRef, Effect, Handled, Input, Options, Outcome, Phase, Presented,
-    Refusal, Reply, Seed, Variant, VariantEngine,
+    Answer, Armed, ComponentRef, DispatchPermit, Effect, Handled, Input, Options, Outcome, Phase,
+    Presented, RawText, Refusal, Reply, Seed, Submission, Variant, VariantEngine,
 };
 use std::{collections::HashMap, sync::Arc};
 
@@ -23,6 +23,15 @@ pub(crate) struct Arrival {
     pub(crate) payload: String,
 }
 
+/// What is real around an engine: records that are read where they are, and an adapter that acts.
+pub(crate) trait Outside: Send {
+    /// The record at an address that is read when a decision rests on it, or why there is none; nothing where records
+    /// of that address are pushed.
+    fn read(&self, address: &str) -> Option<Result<Vec<u8>, String>>;
+    /// One call for one permit.
+    fn call(&self, permit: DispatchPermit) -> Outcome;
+}
+
 /// An engine of some variant and the world around it.
 pub(crate) struct Trial {
     pub(crate) engine: VariantEngine,
@@ -36,6 +45,8 @@ pub(crate) struct Trial {
     /// Every dispatched action is reported as successful at once.
     pub(crate) observe: bool,
     pub(crate) armed: Vec<Armed>,
+    /// Nothing: all records are pushed, and adapters answer as [`Trial::answers`] says.
+    pub(crate) outside: Option<Box<dyn Outside>>,
     last: Option<Answer>,
 }
 
@@ -54,6 +65,7 @@ impl Trial {
             hold: false,
             observe: false,
             armed: Vec::new(),
+            outside: None,
             last: None,
         }
     }
@@ -82,6 +94,12 @@ impl Trial {
 
     /// Errors: the response was refused whole.
     pub(crate) fn submit(&mut self, text: &str) -> Result<u32, Refusal> {
+        if self.outside.is_some()
+            && let Ok(submission) = Submission::parse(text.as_bytes(), self.engine.catalog())
+        {
+            let footprint = self.engine.footprint_of(&submission, "");
+            self.pull(footprint);
+        }
         let input = Input::Submit {
             owner: String::new(),
             text: text.into(),
@@ -134,10 +152,41 @@ impl Trial {
 
     /// The last look at something armed.
     pub(crate) fn last_look(&mut self, component: ComponentRef) -> Answer {
-        match self.input(Input::last_look(component)) {
+        let silent = match self.outside.is_some() {
+            true => self.pull(self.engine.footprint(component)),
+            false => Vec::new(),
+        };
+        match self.input(Input::LastLook { component, silent }) {
             Ok(Handled::Answered(answer)) => answer,
             _ => Answer::NoSuchInstance,
         }
+    }
+
+    /// Reads, as the durable runtime does, what of these is not pushed. The addresses that gave no record.
+    pub(crate) fn pull(&mut self, addresses: Vec<String>) -> Vec<String> {
+        let (mut silent, mut read, mut records) = (Vec::new(), Vec::new(), Vec::new());
+        for address in addresses {
+            match self.outside.as_ref().and_then(|out| out.read(&address)) {
+                Some(Ok(text)) => {
+                    read.push(address.clone());
+                    records.push((address, RawText(text)));
+                }
+                Some(Err(_)) => silent.push(address),
+                None => {}
+            }
+        }
+        if records.is_empty() {
+            return silent;
+        }
+        match self.input(Input::Update { records }) {
+            Ok(Handled::Updated { refused }) => {
+                let refused = refused.into_iter();
+                silent.extend(refused.filter_map(|(index, _)| read.get(index).cloned()));
+            }
+            // An update is never refused whole; if it were, nothing of it would be known.
+            _ => silent.append(&mut read),
+        }
+        silent
     }
 
     /// Whatever may leave leaves, in order of (response, position), until nothing may.
@@ -168,8 +217,6 @@ impl Trial {
                 Effect::Spend(armed) if self.hold => self.armed.push(armed),
                 Effect::Spend(armed) => self.last = Some(self.last_look(armed.component())),
                 Effect::Dispatch(permit) => {
-                    let outcome = self.answers.get(permit.adapter()).copied();
-                    let outcome = outcome.unwrap_or(Outcome::Accepted);
                     let (at, generation) = (permit.component(), permit.generation());
                     self.arrivals.push(Arrival {
                         response: permit.response().to_owned(),
@@ -179,6 +226,13 @@ impl Trial {
                         binding: Some(permit.binding().to_string()),
                         payload: permit.payload().to_owned(),
                     });
+                    let outcome = match &self.outside {
+                        Some(outside) => outside.call(permit),
+                        None => {
+                            let answer = self.answers.get(permit.adapter()).copied();
+                            answer.unwrap_or(Outcome::Accepted)
+                        }
+                    };
                     self.conclude(at, generation, outcome, true);
                 }
                 Effect::Emit(permit) => {

@@ -39,6 +39,10 @@ fn every_row_comes_out_as_expected() {
     assert!(differing.is_empty(), "{differing:#?}");
     assert_eq!(report.skipped().count(), 0);
     assert!(report.count(Same::Same) >= 60);
+    // A merge conflict makes no commit.
+    let foretold = report.rows().filter(|row| row.same == Same::Foretold);
+    let foretold: Vec<&str> = foretold.map(|row| row.row.as_str()).collect();
+    assert_eq!(foretold, ["stale merges: halo-admission"]);
     // Nothing is counted that nobody expected; times are the machine's.
     assert!(
         report
@@ -56,7 +60,7 @@ fn every_row_comes_out_as_expected() {
 #[test]
 fn a_seed_repeats_a_run() {
     let rows = |report: Report| serde_json::to_string(&report.panels).unwrap();
-    let panels = ["graphs", "gate", "recovery"];
+    let panels = ["graphs", "gate", "recovery", "git"];
     assert_eq!(rows(run(&panels)), rows(run(&panels)));
 }
 

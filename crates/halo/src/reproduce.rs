@@ -129,6 +129,10 @@ fn print_row(row: &Row, width: usize, screen: &mut Screen) -> io::Result<()> {
     let same = match row.same {
         Same::Same => screen.paint(Paint::Green, "same"),
         Same::Own => screen.paint(Paint::Dim, "own"),
+        Same::Foretold => screen.paint(
+            Paint::Yellow,
+            &format!("differs, as said beforehand: {}", row.note),
+        ),
         Same::Differs => screen.paint(Paint::Red, "differs"),
     };
     let paper = row.paper.as_deref().unwrap_or("–");

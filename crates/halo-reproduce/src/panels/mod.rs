@@ -5,6 +5,7 @@ mod cost;
 mod dags;
 mod diversity;
 mod gate;
+mod git;
 mod graphs;
 mod protocol;
 mod race;
@@ -45,6 +46,7 @@ pub fn registry() -> &'static [PanelSpec] {
         panel("dags", 60, dags::run),
         panel("recovery", 1, recovery::run),
         panel("cost", 10, cost::run),
+        panel("git", 60, git::run),
     ];
     PANELS
 }

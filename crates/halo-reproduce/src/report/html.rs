@@ -86,6 +86,7 @@ fn add_row(page: &mut String, row: &Row) {
     let (class, same) = match row.same {
         Same::Same => ("same", "same"),
         Same::Own => ("own", "own"),
+        Same::Foretold => ("differs", "differs, as said beforehand"),
         Same::Differs => ("differs", "differs"),
     };
     let note = if row.note.is_empty() {

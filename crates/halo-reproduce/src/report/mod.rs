@@ -161,8 +161,12 @@ impl Report {
         } else {
             skipped.join(", ")
         };
+        let foretold = match self.count(Same::Foretold) {
+            0 => String::new(),
+            some => format!(" and {some} more as said beforehand"),
+        };
         format!(
-            "{} rows: {} as the paper has them, {} differing, {} of our own; skipped: {skipped}",
+            "{} rows: {} as the paper has them, {} differing{foretold}, {} of our own; skipped: {skipped}",
             self.rows().count(),
             self.count(Same::Same),
             self.count(Same::Differs),
@@ -176,6 +180,7 @@ impl Report {
             let same = match row.same {
                 Same::Same => "same",
                 Same::Own => "own",
+                Same::Foretold => "foretold",
                 Same::Differs => "differs",
             };
             let ours = row.ours.map(|ours| ours.to_string());

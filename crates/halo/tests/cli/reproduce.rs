@@ -1,6 +1,6 @@
 //! `halo reproduce`, and variants through `halo replay`.
 
-use crate::run::{halo, halo_with};
+use crate::run::{Folder, Ran, command, halo, halo_with};
 
 #[test]
 fn rows_stand_beside_the_papers_and_the_last_line_counts_them() {
@@ -34,6 +34,32 @@ fn json_has_every_row_with_its_command() {
         assert!(row["ours"].is_string() && row["same"].is_string(), "{row}");
     }
     assert_eq!(report["manifest"]["seed"], 7);
+}
+
+#[test]
+fn a_panel_without_its_program_is_skipped_by_name() {
+    let empty = Folder::new();
+    let ran = command(&["reproduce", "git", "race", "--quick"])
+        .env("PATH", empty.path())
+        .output();
+    let ran = Ran::of(ran.unwrap());
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let last = ran.out.lines().last().unwrap();
+    assert!(last.starts_with("12 rows: "), "{last}");
+    assert!(
+        last.ends_with("skipped: git (the `git` program is not on this machine)"),
+        "{last}"
+    );
+}
+
+#[test]
+fn what_cannot_be_as_in_the_paper_says_so_and_is_no_failure() {
+    let ran = halo(&["reproduce", "git", "--quick"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    ran.says(&[
+        "differs, as said beforehand: of the nine blocked cases",
+        "0 differing and 1 more as said beforehand",
+    ]);
 }
 
 #[test]
