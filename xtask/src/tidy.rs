@@ -37,7 +37,7 @@ const IMPURE: [&str; 12] = [
 const EXCEPT: [(&str, &str); 1] = [("crates/halo-cel/src/parse.rs", "std::thread")];
 
 /// Which workspace crates each crate may depend on; everything else is a finding.
-const MAY_DEPEND: [(&str, &[&str]); 13] = [
+const MAY_DEPEND: [(&str, &[&str]); 14] = [
     ("halo-canon", &[]),
     ("halo-cel", &["halo-canon"]),
     ("halo-catalog", &["halo-canon", "halo-cel"]),
@@ -84,6 +84,7 @@ const MAY_DEPEND: [(&str, &[&str]); 13] = [
         ],
     ),
     ("halo-oracle", &[]),
+    ("halo-vehicle", &["halo-canon"]),
     (
         "halo-fuzz",
         &[
@@ -92,6 +93,7 @@ const MAY_DEPEND: [(&str, &[&str]); 13] = [
             "halo-cel",
             "halo-catalog",
             "halo-scenario",
+            "halo-vehicle",
         ],
     ),
     (
@@ -107,6 +109,7 @@ const MAY_DEPEND: [(&str, &[&str]); 13] = [
             "halo-journal",
             "halo-runtime",
             "halo-server",
+            "halo-vehicle",
         ],
     ),
 ];

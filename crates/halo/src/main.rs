@@ -10,6 +10,7 @@ mod digest;
 mod excerpt;
 mod explain;
 mod facts;
+mod observe;
 mod replay;
 mod serve;
 mod source;
@@ -63,6 +64,8 @@ enum Command {
     Serve(serve::Args),
     /// List what waits for a person at a running runtime; approve or reject it.
     Approve(approve::Args),
+    /// Read what a vehicle accepted from its own log, and hold it against what was authorized.
+    Observe(observe::Args),
     /// Measure what it costs on this machine.
     Bench(bench::Args),
 }
@@ -94,6 +97,7 @@ fn run(command: &Command, screen: &mut Screen) -> io::Result<Verdict> {
         Command::Explain(args) => why::run(args, screen),
         Command::Serve(args) => serve::run(args, screen),
         Command::Approve(args) => approve::run(args, screen),
+        Command::Observe(args) => observe::run(args, screen),
         Command::Bench(args) => bench::run(args, screen),
     }
 }
