@@ -123,7 +123,7 @@ enum Watched {
     Status {
         time: usize,
         state: usize,
-        since: Option<usize>,
+        since: usize,
         newest: u64,
     },
 }
@@ -209,11 +209,8 @@ impl Observer {
             ("vehicle_status", 0) => Watched::Status {
                 time: place("timestamp", Basic::Uint64, None)?,
                 state: place("nav_state", Basic::Uint8, None)?,
-                // Older firmware does not say it.
-                since: match reader.field(topic, "nav_state_timestamp") {
-                    Some(_) => Some(place("nav_state_timestamp", Basic::Uint64, None)?),
-                    None => None,
-                },
+                // All firmware that has `position` in its setpoints has it.
+                since: place("nav_state_timestamp", Basic::Uint64, None)?,
                 newest: 0,
             },
             _ => return Ok(()),
@@ -238,7 +235,7 @@ impl Observer {
             }) => {
                 let at = later(newest, word(data, *time)?)?;
                 let [state] = bytes(data, *state)?;
-                let since = since.map(|since| word(data, since)).transpose()?;
+                let since = word(data, *since)?;
                 self.status(at, state, since)
             }
         }
@@ -258,7 +255,7 @@ impl Observer {
         Ok(())
     }
 
-    fn status(&mut self, at: u64, state: u8, since: Option<u64>) -> Result<(), String> {
+    fn status(&mut self, at: u64, state: u8, since: u64) -> Result<(), String> {
         self.statuses += 1;
         let noted = self.timeline.note(at, state, since);
         noted.map_err(|_| "more changes of nav_state than any vehicle makes")?;

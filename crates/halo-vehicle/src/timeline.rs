@@ -29,18 +29,17 @@ pub(crate) struct Timeline {
 pub(crate) struct TooMany;
 
 impl Timeline {
-    /// Takes a status of time `at`, not before the newest one. `since` is when its state began, where it says so.
-    pub(crate) fn note(&mut self, at: u64, state: u8, since: Option<u64>) -> Result<(), TooMany> {
+    /// Takes a status of time `at`, not before the newest one. `since` is when it says that its state began.
+    pub(crate) fn note(&mut self, at: u64, state: u8, since: u64) -> Result<(), TooMany> {
         let before = self.changes.last().map(|(_, state)| *state);
         if before != Some(state) {
             if self.changes.len() >= MOST {
                 return Err(TooMany);
             }
             // The status may come later than the change. What it says of times already known is not believed.
-            let known =
-                |since: &u64| *since <= at && self.newest.is_none_or(|newest| *since > newest);
-            let from = since.filter(|since| *since > 0).filter(known);
-            self.changes.push((from.unwrap_or(at), state));
+            let believed = since <= at && self.newest.map_or(since > 0, |newest| since > newest);
+            self.changes
+                .push((if believed { since } else { at }, state));
         }
         self.newest = Some(at);
         Ok(())
@@ -80,9 +79,9 @@ mod tests {
     fn a_change_counts_from_when_it_began() {
         let mut timeline = Timeline::default();
         assert_eq!(timeline.at(5), Place::After(None));
-        timeline.note(10, 4, Some(7)).unwrap();
-        timeline.note(20, 14, Some(17)).unwrap();
-        timeline.note(30, 5, Some(24)).unwrap();
+        timeline.note(10, 4, 7).unwrap();
+        timeline.note(20, 14, 17).unwrap();
+        timeline.note(30, 5, 24).unwrap();
         assert_eq!(timeline.at(6), Place::Before);
         assert_eq!(timeline.at(16), Place::In(4));
         assert_eq!(timeline.at(17), Place::In(14));
@@ -95,8 +94,8 @@ mod tests {
     #[test]
     fn what_was_known_stays() {
         let mut timeline = Timeline::default();
-        timeline.note(10, 4, None).unwrap();
-        timeline.note(20, 14, Some(3)).unwrap();
+        timeline.note(10, 4, 0).unwrap();
+        timeline.note(20, 14, 3).unwrap();
         assert_eq!(timeline.at(10), Place::In(4));
         assert_eq!(timeline.at(19), Place::In(4));
         assert_eq!(timeline.at(20), Place::In(14));

@@ -11,6 +11,7 @@ mod check;
 mod demo;
 mod digest;
 mod hostile;
+mod observe;
 mod readme;
 mod replay;
 mod run;

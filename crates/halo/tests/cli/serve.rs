@@ -47,10 +47,10 @@ const RESPONSE: &str = r#"{"response":"r-41","components":[
     {"id":"e4","type":"status","payload":{},"requires":[{"id":"e3","phase":"dispatched"}]}]}"#;
 
 /// A deployment in a folder of its own.
-struct Site(TempDir);
+pub(crate) struct Site(TempDir);
 
 impl Site {
-    fn new(delay: &str) -> Self {
+    pub(crate) fn new(delay: &str) -> Self {
         let site = Self(tempfile::tempdir().unwrap());
         site.write("catalog.yaml", CATALOG);
         let run = site.path().join("calls").display().to_string();
@@ -64,11 +64,11 @@ impl Site {
         site
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.path().join(name), text).unwrap();
     }
 
@@ -80,7 +80,7 @@ impl Site {
         self.path().join("halo.yaml").display().to_string()
     }
 
-    fn serve(&self) -> Serving {
+    pub(crate) fn serve(&self) -> Serving {
         let mut child = command(&["serve", "--json", "--config", &self.config()])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -101,7 +101,7 @@ impl Site {
     }
 
     /// How often the adapter was called.
-    fn calls(&self) -> usize {
+    pub(crate) fn calls(&self) -> usize {
         self.read("calls")
             .lines()
             .filter(|line| !line.is_empty())
@@ -109,13 +109,13 @@ impl Site {
     }
 }
 
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
     address: String,
 }
 
 impl Serving {
-    fn ask(&self, method: &str, target: &str, body: Option<&str>) -> (u16, Value) {
+    pub(crate) fn ask(&self, method: &str, target: &str, body: Option<&str>) -> (u16, Value) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(30)))
@@ -139,13 +139,13 @@ impl Serving {
         (status, serde_json::from_str(body).unwrap_or_default())
     }
 
-    fn phases(&self, target: &str) -> Vec<String> {
+    pub(crate) fn phases(&self, target: &str) -> Vec<String> {
         let (status, response) = self.ask("GET", target, None);
         assert_eq!(status, 200, "{response}");
         phases(&response)
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         let sent = std::process::Command::new("kill")
             .args([name, &pid])
@@ -154,7 +154,7 @@ impl Serving {
     }
 
     /// Its exit code, and what it said.
-    fn end(mut self) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let begun = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
             assert!(begun.elapsed() < Duration::from_secs(20), "does not end");
@@ -185,7 +185,7 @@ fn phases(response: &Value) -> Vec<String> {
 }
 
 /// Until it is so, or too late.
-fn eventually(mut so: impl FnMut() -> bool) {
+pub(crate) fn eventually(mut so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !so() {
         assert!(begun.elapsed() < Duration::from_secs(20), "it never comes");
