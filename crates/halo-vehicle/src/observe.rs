@@ -209,7 +209,7 @@ impl Observer {
             ("vehicle_status", 0) => Watched::Status {
                 time: place("timestamp", Basic::Uint64, None)?,
                 state: place("nav_state", Basic::Uint8, None)?,
-                // All firmware that has `position` in its setpoints has it.
+                // Without it nobody can tell when OFFBOARD ended: a status may come late.
                 since: place("nav_state_timestamp", Basic::Uint64, None)?,
                 newest: 0,
             },
