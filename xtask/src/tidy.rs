@@ -43,7 +43,7 @@ const FULL_ONLY: [&str; 3] = ["halo-runtime", "halo-server", "halo-git"];
 const PORTS_ONLY: [&str; 1] = ["halo-reproduce"];
 
 /// Which workspace crates each crate may depend on; everything else is a finding.
-const MAY_DEPEND: [(&str, &[&str]); 15] = [
+const MAY_DEPEND: [(&str, &[&str]); 16] = [
     ("halo-canon", &[]),
     ("halo-cel", &["halo-canon"]),
     ("halo-catalog", &["halo-canon", "halo-cel"]),
@@ -94,6 +94,7 @@ const MAY_DEPEND: [(&str, &[&str]); 15] = [
         &["halo-canon", "halo-catalog", "halo-core", "halo-runtime"],
     ),
     ("halo-oracle", &[]),
+    ("halo-vehicle", &["halo-canon"]),
     (
         "halo-reproduce",
         &[
@@ -114,6 +115,7 @@ const MAY_DEPEND: [(&str, &[&str]); 15] = [
             "halo-cel",
             "halo-catalog",
             "halo-scenario",
+            "halo-vehicle",
         ],
     ),
     (
@@ -131,6 +133,7 @@ const MAY_DEPEND: [(&str, &[&str]); 15] = [
             "halo-reproduce",
             "halo-runtime",
             "halo-server",
+            "halo-vehicle",
         ],
     ),
 ];

@@ -232,6 +232,34 @@ pub fn scenario(data: &[u8]) -> Result<(), String> {
     }
 }
 
+/// A flight log is read to an end that is told, and a cut one shows nothing that the whole one does not. The first two
+/// bytes say where it is cut.
+pub fn ulog(data: &[u8]) -> Result<(), String> {
+    let Some((cut, log)) = data.split_first_chunk::<2>() else {
+        return Ok(());
+    };
+    let read = |log: &[u8]| halo_vehicle::observe::observe(log).map_err(|error| error.to_string());
+    let whole = read(log)?;
+    let length = usize::from(u16::from_le_bytes(*cut)) % (log.len() + 1);
+    let part = read(log.get(..length).unwrap_or(log))?;
+    for seen in &part.seen {
+        let same = whole
+            .seen
+            .iter()
+            .find(|one| one.fingerprint == seen.fingerprint);
+        if same.is_none_or(|same| same.samples < seen.samples) {
+            return Err(format!(
+                "cut at {length}: {} was invented",
+                seen.fingerprint
+            ));
+        }
+    }
+    match part.others.samples <= whole.others.samples {
+        true => Ok(()),
+        false => Err(format!("cut at {length}: other setpoints were invented")),
+    }
+}
+
 struct One<'a>(Value<'a>);
 
 impl<'a> Records<'a> for One<'a> {

@@ -52,3 +52,8 @@ fn agentspec() {
 fn policy() {
     replay("policy", halo_fuzz::policy);
 }
+
+#[test]
+fn ulog() {
+    replay("ulog", halo_fuzz::ulog);
+}

@@ -48,7 +48,7 @@ pub fn audit(
     mut progress: impl FnMut(u64),
 ) -> Result<Audit, crate::driver::OpenError> {
     let mut audit = Audit::default();
-    let read = reread(reader, draw_seed()?, |reread| {
+    let read = reread(reader, draw_seed()?, |reread, _| {
         audit.records += 1;
         let number = reread.number();
         audit.take(reread);
@@ -74,7 +74,9 @@ impl Audit {
             Reread::NotKept(_) => self.not_kept += 1,
             Reread::Erased(_) => self.erased += 1,
             Reread::Unfounded(_) => self.unfounded += 1,
-            Reread::Both(number, recorded, now) => self.compare(number, &recorded, &now),
+            Reread::Both(both) => {
+                self.compare(both.number, &both.recorded, &both.stepped.decisions);
+            }
         }
     }
 

@@ -6,6 +6,7 @@ pub mod books;
 pub mod clock;
 pub mod decision;
 pub mod deployment;
+pub mod dispatched;
 pub mod driver;
 pub mod epoch;
 pub mod explain;

@@ -1,13 +1,12 @@
 //! The journal read again: records in, the machine as it was out.
 
 use crate::{
-    decision::Decision,
     driver::draw_seed,
     machine::{BadCatalog, Cause, Machine, SavedMachine, Stepped, Unusable},
     turn::{Accepted, Event, Turn},
 };
 use halo_canon::Instant;
-use halo_core::Seed;
+use halo_core::{ComponentRef, Input, Outcome, Seed};
 use halo_journal::{ChainFault, Current, Reader, Record, Snapshot, StoreError, Tip, Verifier};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
@@ -202,11 +201,19 @@ impl Steps {
             return Ok(Reread::Unfounded(number));
         }
         let not_kept = matches!(turn.event, Event::Refused { .. });
+        let of_call = OfCall::of(&turn.event);
+        let at = checked.at;
         let (stepped, recorded) = self.step(checked)?;
         Ok(if not_kept {
             Reread::NotKept(number)
         } else {
-            Reread::Both(number, recorded, stepped.decisions)
+            Reread::Both(Box::new(Both {
+                number,
+                at,
+                recorded,
+                of_call,
+                stepped,
+            }))
         })
     }
 
@@ -276,7 +283,7 @@ pub fn replay(
 /// A record read again for an audit.
 pub(crate) enum Reread {
     /// What it says was decided, and what is decided now.
-    Both(u64, Box<RawValue>, Vec<Decision>),
+    Both(Box<Both>),
     /// It is of a submission whose text was too long to keep.
     NotKept(u64),
     /// Its text was erased.
@@ -288,28 +295,61 @@ pub(crate) enum Reread {
 impl Reread {
     pub(crate) fn number(&self) -> u64 {
         match self {
-            Self::Both(number, ..)
-            | Self::NotKept(number)
-            | Self::Erased(number)
-            | Self::Unfounded(number) => *number,
+            Self::Both(both) => both.number,
+            Self::NotKept(number) | Self::Erased(number) | Self::Unfounded(number) => *number,
+        }
+    }
+}
+
+/// A record with what it says was decided, and what came of it now.
+pub(crate) struct Both {
+    pub(crate) number: u64,
+    pub(crate) at: Instant,
+    pub(crate) recorded: Box<RawValue>,
+    /// What it says of an adapter's call.
+    pub(crate) of_call: Option<OfCall>,
+    pub(crate) stepped: Stepped,
+}
+
+/// What a record says of an adapter's call.
+#[derive(Clone, Copy)]
+pub(crate) enum OfCall {
+    /// An armed instance got its last look.
+    LastLook(ComponentRef),
+    /// What came of the call.
+    Outcome(ComponentRef, u32, Outcome),
+}
+
+impl OfCall {
+    fn of(event: &Event) -> Option<Self> {
+        match event {
+            Event::Input(Input::LastLook { component, .. }) => Some(Self::LastLook(*component)),
+            Event::Input(Input::Outcome {
+                component,
+                generation,
+                outcome,
+            }) => Some(Self::Outcome(*component, *generation, *outcome)),
+            _ => None,
         }
     }
 }
 
 /// Reads a whole journal again for an audit: the chain from its first record on, and every decision that can still be
-/// computed. After a record whose text was erased, that is from the next snapshot on.
+/// computed. After a record whose text was erased, that is from the next snapshot on. `each` is told the machine as it is
+/// after the record.
 ///
 /// Errors: the first record that does not belong there, or can't be read.
 pub(crate) fn reread(
     reader: Box<dyn Reader>,
     seed: Seed,
-    mut each: impl FnMut(Reread),
+    mut each: impl FnMut(Reread, Option<&Machine>),
 ) -> Result<(), ReplayError> {
     let mut steps = Steps::new(seed, true);
     let snapshots = reader.snapshots()?;
     ahead(reader, Tip::empty(), |checked: Checked<Box<RawValue>>| {
         let (number, tip) = (checked.number, checked.tip);
-        each(steps.step_or_pass(checked)?);
+        let reread = steps.step_or_pass(checked)?;
+        each(reread, steps.machine.as_ref());
         let here = snapshots.iter().find(|snapshot| snapshot.after() == tip);
         if let Some(snapshot) = here.filter(|_| steps.machine.is_none()) {
             steps

@@ -6,9 +6,10 @@
 mod yard;
 
 use halo_core::Settlement;
-use halo_journal::{Fault, MemoryDisk, MemoryStore, SqliteStore, StoreError};
+use halo_journal::{Fault, MemoryDisk, MemoryStore, Reader as _, SqliteStore, StoreError};
 use halo_runtime::{
     api::{Address, Caller, Failure, Kept, Room},
+    dispatched::{Fate, dispatched},
     driver::Driver,
     epoch::EpochFile,
     ports::plugs::Mode,
@@ -212,7 +213,40 @@ async fn what_a_provider_does_at_the_last_look_lets_nothing_leave() {
         assert_eq!(yard.left(), ["call l"]);
         runtime.stop().await;
         recomputes(Box::new(disk.open()));
+        // What its last look stopped had a token, and is nobody's authority all the same.
+        assert_eq!(authorized(&disk), [("l".to_owned(), Fate::Accepted)]);
     }
+}
+
+/// What a journal says was authorized to leave, and what became of it.
+fn authorized(disk: &MemoryDisk) -> Vec<(String, Fate)> {
+    let found = dispatched(Box::new(disk.open()), |_| Some(()), |_| {}).unwrap();
+    assert_eq!(found.not_told, 0);
+    let dispatched = found.dispatched.into_iter();
+    dispatched.map(|one| (one.component, one.outcome)).collect()
+}
+
+#[tokio::test]
+async fn what_may_have_left_was_authorized_by_every_journal_that_a_crash_leaves() {
+    let (disk, yard) = (MemoryStore::new().disk(), Yard::default());
+    let runtime = start(Box::new(disk.open()), yard.plugs(), None).unwrap();
+    open_gate(&runtime).await;
+    submit(&runtime, "r1", &lift("l")).await.unwrap();
+    assert_eq!(phases(&settled(&runtime, "r1").await), ["dispatched"]);
+    runtime.stop().await;
+    let records = disk.open().tip().unwrap().number as usize;
+    let said: Vec<_> = (0..=records)
+        .map(|records| authorized(&prefix(&disk, records)))
+        .collect();
+    let only = |fate| vec![("l".to_owned(), fate)];
+    // Nothing, until its token is spent; then it may have left; then its outcome is known.
+    let mut different = said.clone();
+    different.dedup();
+    assert_eq!(
+        different,
+        [vec![], only(Fate::NotKnown), only(Fate::Accepted)],
+        "{said:?}"
+    );
 }
 
 #[tokio::test]

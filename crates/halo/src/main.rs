@@ -11,6 +11,7 @@ mod excerpt;
 mod explain;
 mod facts;
 mod kinds;
+mod observe;
 mod replay;
 mod reproduce;
 mod serve;
@@ -67,6 +68,8 @@ enum Command {
     Approve(approve::Args),
     /// Run the paper's evaluation and print it beside the paper's figures.
     Reproduce(reproduce::Args),
+    /// Read what a vehicle accepted from its own log, and hold it against what was authorized.
+    Observe(observe::Args),
     /// Measure what it costs on this machine.
     Bench(bench::Args),
 }
@@ -99,6 +102,7 @@ fn run(command: &Command, screen: &mut Screen) -> io::Result<Verdict> {
         Command::Serve(args) => serve::run(args, screen),
         Command::Approve(args) => approve::run(args, screen),
         Command::Reproduce(args) => reproduce::run(args, screen),
+        Command::Observe(args) => observe::run(args, screen),
         Command::Bench(args) => bench::run(args, screen),
     }
 }

@@ -12,6 +12,7 @@ mod demo;
 mod digest;
 mod git;
 mod hostile;
+mod observe;
 mod readme;
 mod replay;
 mod reproduce;

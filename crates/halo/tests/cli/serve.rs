@@ -47,10 +47,10 @@ const RESPONSE: &str = r#"{"response":"r-41","components":[
     {"id":"e4","type":"status","payload":{},"requires":[{"id":"e3","phase":"dispatched"}]}]}"#;
 
 /// A deployment in a folder of its own.
-struct Site(TempDir);
+pub(crate) struct Site(TempDir);
 
 impl Site {
-    fn new(delay: &str) -> Self {
+    pub(crate) fn new(delay: &str) -> Self {
         let site = Self(tempfile::tempdir().unwrap());
         site.write("catalog.yaml", CATALOG);
         let run = site.path().join("calls").display().to_string();
@@ -64,11 +64,11 @@ impl Site {
         site
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.path().join(name), text).unwrap();
     }
 
@@ -80,12 +80,12 @@ impl Site {
         self.path().join("halo.yaml").display().to_string()
     }
 
-    fn serve(&self) -> Serving {
+    pub(crate) fn serve(&self) -> Serving {
         Serving::start(&self.config())
     }
 
     /// How often the adapter was called.
-    fn calls(&self) -> usize {
+    pub(crate) fn calls(&self) -> usize {
         self.read("calls")
             .lines()
             .filter(|line| !line.is_empty())
