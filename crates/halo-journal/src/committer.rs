@@ -208,4 +208,6 @@ impl<F: FnMut(Settled)> Writer<F> {
 }
 
 #[cfg(test)]
+mod gate_tests;
+#[cfg(test)]
 mod tests;
