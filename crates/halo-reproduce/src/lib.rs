@@ -1,7 +1,7 @@
 //! The paper's evaluation, run through this project's engines and printed beside the paper's figures.
 //!
 //! A panel counts; it does not judge. What is expected stands in `expected/rows.json`, whose digest is recorded beside it
-//! and checked at every run ([`expected`]). A row that differs is printed as differing.
+//! and checked at every run (`expected.rs`). A row that differs is printed as differing.
 //!
 //! To add a panel: a file in `panels/`, a line in [`registry`], its rows in `expected/rows.json` (and the file's digest).
 
