@@ -331,13 +331,11 @@ fn a_file_that_cannot_be_read_is_an_error() {
     assert_eq!(error.to_string(), "the card was pulled");
 }
 
-/// Writes the seeds of the fuzz target `ulog`: `cargo test -p halo-vehicle --test reader -- --ignored`. Their first two
-/// bytes say where the target cuts them.
+/// The seeds of the fuzz target `ulog` are what this writer makes. Their first two bytes say where the target cuts them.
+/// After a change of the writer: `UPDATE_SEEDS=1 cargo test -p halo-vehicle --test reader`.
 #[test]
-#[ignore = "writes into the repository"]
 fn seeds_of_the_fuzz_target() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/ulog");
-    std::fs::create_dir_all(&folder).unwrap();
     let mut dropped = Log::begun(1);
     dropped
         .status(1_000, 900, 14)
@@ -361,6 +359,13 @@ fn seeds_of_the_fuzz_target() {
     ];
     for (name, cut, log) in seeds {
         let seed = [&cut.to_le_bytes()[..], &log.0].concat();
-        std::fs::write(folder.join(name), seed).unwrap();
+        let file = folder.join(name);
+        if std::env::var_os("UPDATE_SEEDS").is_some() {
+            std::fs::write(&file, &seed).unwrap();
+        }
+        assert!(
+            std::fs::read(&file).unwrap() == seed,
+            "{name} is out of date"
+        );
     }
 }

@@ -1,42 +1,37 @@
-//! Two figures, printed; run by hand: `cargo test --release -p halo-runtime --test figures -- --ignored --nocapture`.
+//! What was forgotten leaves a name behind, and nothing else.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, dead_code, reason = "tests")]
+#![allow(clippy::unwrap_used, dead_code, reason = "tests")]
 
 #[path = "common/runtime.rs"]
 mod common;
 
 use halo_canon::{Duration, Instant};
 use halo_core::{ComponentRef, Input, Outcome, Seed};
-use halo_journal::{Batch, Chain, Draft, Snapshot, SqliteStore, Store};
+use halo_journal::{Chain, Draft};
 use halo_runtime::{
     machine::{Cause, Machine},
-    replay::replay,
     turn::{Event, Turn},
 };
 
-const RESPONSES: u32 = 200_000;
+const RESPONSES: u32 = 4_000;
 /// Forgotten this many responses after their submission, this many at once.
-const KEPT: u32 = 1_000;
+const KEPT: u32 = 200;
 
-/// A machine whose records go to a store, where there is one.
+/// A machine whose records are linked, and kept nowhere.
 struct Writer {
     machine: Machine,
     chain: Chain,
     now: Instant,
-    store: Option<SqliteStore>,
-    batch: Batch,
 }
 
 impl Writer {
-    fn new(store: Option<SqliteStore>) -> Self {
+    fn new() -> Self {
         let now = Instant::parse("2026-01-01T00:00:00Z").unwrap();
         let seed = Seed::new([1; 32]);
         let mut writer = Self {
             machine: Machine::new(now, seed, "catalog.yaml", common::CATALOG).unwrap(),
             chain: Chain::default(),
             now,
-            store,
-            batch: Batch::default(),
         };
         let event = Event::Catalog {
             file: "catalog.yaml".into(),
@@ -74,12 +69,6 @@ impl Writer {
         let record = self.chain.link(draft);
         self.machine
             .note_record(record.number, self.now, &stepped.touched);
-        if let Some(store) = &mut self.store {
-            self.batch.records.push(record);
-            if self.batch.records.len() == 5_000 {
-                store.append(&std::mem::take(&mut self.batch)).unwrap();
-            }
-        }
     }
 
     /// One response, submitted, dispatched, and later forgotten: five records, and one for many.
@@ -126,72 +115,37 @@ impl Writer {
     }
 }
 
-fn rss_mib() -> u64 {
+/// Bytes of this process in memory.
+fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmRSS"))
-        .unwrap();
-    let kib = line.split_whitespace().nth(1).unwrap();
-    kib.parse::<u64>().unwrap() / 1024
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kib = line.unwrap().split_whitespace().nth(1).unwrap();
+    kib.parse::<u64>().unwrap() * 1_024
 }
 
 #[test]
-#[ignore = "a figure, not a check"]
-fn memory_after_many_forgotten_responses() {
-    let mut writer = Writer::new(None);
+fn memory_is_bounded_by_what_is_kept_not_by_history() {
+    let mut writer = Writer::new();
     let open = r#"{"epoch":1,"value":{"open":true}}"#;
     writer.input(Input::Update {
         records: vec![("gate".into(), open.into())],
     });
-    let before = rss_mib();
-    for number in 0..RESPONSES {
-        writer.response(number);
-        if (number + 1).is_multiple_of(50_000) {
-            println!("{} responses: {} MiB more", number + 1, rss_mib() - before);
+    let round = |writer: &mut Writer, round: u32| {
+        for number in round * RESPONSES..(round + 1) * RESPONSES {
+            writer.response(number);
         }
-    }
-    let engine = writer.machine.engine();
-    assert!(engine.responses().count() <= 2 * KEPT as usize);
-}
-
-#[test]
-#[ignore = "a figure, not a check"]
-fn start_up_with_a_million_records() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(folder.path()).unwrap();
-    let mut writer = Writer::new(Some(store));
-    let open = r#"{"epoch":1,"value":{"open":true}}"#;
-    writer.input(Input::Update {
-        records: vec![("gate".into(), open.into())],
-    });
-    let mut snapshot = None;
-    for number in 0..RESPONSES {
-        writer.response(number);
-        // As if the last one was taken 15,000 records ago.
-        if number == RESPONSES - 3_000 {
-            let bytes = writer.machine.save(writer.now).bytes();
-            println!("a snapshot of {} KiB", bytes.len() / 1024);
-            snapshot = Some(Snapshot::new(writer.chain.tip(), bytes));
-        }
-    }
-    let mut store = writer.store.take().unwrap();
-    store.append(&writer.batch).unwrap();
-    let number = writer.chain.tip().number;
-    let timed = |what: &str, store: &SqliteStore| {
-        let begin = std::time::Instant::now();
-        let replayed = replay(store.reader().unwrap(), Seed::new([2; 32]), |_| {})
-            .unwrap()
-            .unwrap();
-        let seconds = begin.elapsed().as_secs_f64();
-        println!(
-            "{number} records, {what}: {seconds:.2} s, {} MiB",
-            rss_mib()
-        );
-        assert_eq!(replayed.machine.engine().response_count(), RESPONSES);
+        let kept = writer.machine.engine().responses().count();
+        assert!(kept <= 2 * KEPT as usize, "{kept} responses are kept");
+        (writer.machine.books().len(), resident())
     };
-    store.save_snapshot(&snapshot.unwrap()).unwrap();
-    timed("from the snapshot", &store);
-    store.forget_snapshots(u64::MAX / 2).unwrap();
-    timed("everything", &store);
+    // The first round fills what is used again.
+    let (books, before) = round(&mut writer, 0);
+    let (later, after) = round(&mut writer, 1);
+    assert!(
+        later <= books + KEPT as usize,
+        "{books} entries, then {later}"
+    );
+    // Far below the kilobytes that each response took while it was kept.
+    let grown = after.saturating_sub(before);
+    assert!(grown <= u64::from(RESPONSES) * 512, "{grown} bytes more");
 }
