@@ -1,10 +1,11 @@
-//! What a decision costs beside the merge, in a repository of 50,000 commits. A measurement: it prints, and asserts nothing about time.
-//!
-//! `cargo test -p halo-git --test cost -- --ignored --nocapture`
+//! What a decision costs beside the merge, in a repository of 50,000 commits: `cargo bench -p halo-git`. It prints, and
+//! asserts nothing about time.
+
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-#[path = "support/commits.rs"]
+#[path = "../tests/support/commits.rs"]
 mod commits;
+#[path = "../tests/support/mod.rs"]
 mod support;
 
 use commits::{id, publish_on_main};
@@ -210,9 +211,8 @@ async fn decided(
     took
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "a measurement: minutes to build the repository"]
-async fn a_decision_beside_the_merge() {
+#[tokio::main]
+async fn main() {
     let bare = repository();
     let (main, topic) = (id(&bare.id("main")), bare.id("topic"));
     assert_eq!(
