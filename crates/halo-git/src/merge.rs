@@ -89,11 +89,19 @@ fn take_reachable(
     let mut waiting = vec![tree];
     while let Some(id) = waiting.pop() {
         let Some((kind, data)) = made.remove(&id) else {
+            // Nothing is published that rests on what is not there.
+            if !taken.contains_key(&id) && !gix_object::Exists::exists(&repository.objects, &id) {
+                return Err(Fault::unreadable(format!("object {id} is missing")));
+            }
             continue;
         };
         if kind == Kind::Tree {
             for entry in TreeRefIter::from_bytes(&data, repository.kind) {
-                waiting.push(entry.map_err(Fault::unreadable)?.oid.to_owned());
+                let entry = entry.map_err(Fault::unreadable)?;
+                // A submodule's commit is in another repository.
+                if !entry.mode.is_commit() {
+                    waiting.push(entry.oid.to_owned());
+                }
             }
         }
         if !gix_object::Exists::exists(&repository.objects, &id) {
